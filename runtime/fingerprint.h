@@ -1,0 +1,41 @@
+// What a result is valid for, field by field, and how two of them are compared. Layout: format::Fingerprint.
+#pragma once
+
+#include <cstdint>
+
+#include "history_generated.h"
+#include "temper/kernel.h"
+
+namespace temper {
+
+using Fingerprint = format::Fingerprint;
+
+/// Bits of the mask that compare() gives. Numeric facts count as changed only beyond 10 %.
+enum FingerprintField : uint32_t {
+  kFingerprintTarget = 1u << 0,
+  kFingerprintCoreType = 1u << 1,
+  kFingerprintCores = 1u << 2,
+  kFingerprintThreads = 1u << 3,
+  kFingerprintVector = 1u << 4,
+  kFingerprintCaches = 1u << 5,
+  kFingerprintClock = 1u << 6,
+  kFingerprintCopyRate = 1u << 7,
+  kFingerprintDriver = 1u << 8,
+  kFingerprintPack = 1u << 9,
+  kFingerprintFeatures = 1u << 10,
+  kFingerprintClockPolicy = 1u << 11,
+};
+inline constexpr uint32_t kFingerprintFieldCount = 12;
+
+/// Fields in which they differ; 0: the same device.
+uint32_t compare(const Fingerprint& a, const Fingerprint& b);
+/// Fields whose difference makes a result a hint only. Clock, copy rate and clock policy are told but do not by themselves.
+inline constexpr uint32_t kFingerprintDecisive = kFingerprintTarget | kFingerprintCoreType | kFingerprintThreads | kFingerprintVector |
+                                                 kFingerprintDriver | kFingerprintPack;
+/// Short name of one field by bit index ("target", "core type", ...).
+const char* fingerprint_field_name(uint32_t bit);
+
+Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, uint32_t core_type, uint32_t driver,
+                             uint32_t pack_hash, uint16_t feature_version);
+
+}  // namespace temper

@@ -1,0 +1,116 @@
+// The history: typed frames appended to storage, each with its CRC; and what was read back. Power may fail at any moment: a frame
+// is either whole or ignored. Called by the tuner (append) and at init (scan); bounded memory, no allocation.
+#pragma once
+
+#include <cstdint>
+
+#include "history_generated.h"
+#include "runtime/fingerprint.h"
+#include "runtime/space.h"
+#include "runtime/status.h"
+#include "temper/port.h"
+
+namespace temper {
+
+inline constexpr uint16_t kHistoryVersion = 1;
+
+enum class FrameType : uint8_t { kHeader = 1, kFingerprint = 2, kWorkload = 3, kIntent = 4, kTrial = 5, kCommit = 6 };
+
+/// On storage: this, `bytes` of payload, zero padding to the program size. crc covers type..sequence and the payload.
+struct FrameHeader {
+  uint8_t magic;  ///< kFrameMagic
+  uint8_t type;   ///< FrameType
+  uint16_t bytes;
+  uint32_t sequence;
+  uint32_t crc;
+};
+inline constexpr uint8_t kFrameMagic = 0x7E;
+inline constexpr uint32_t kMaxPayload = 1024;
+static_assert(sizeof(FrameHeader) == 12, "frame layout is persisted");
+
+/// A frame as scanned; `payload` is valid during the visit only.
+struct FrameView {
+  FrameType type;
+  uint32_t sequence;
+  Span<const uint8_t> payload;
+};
+
+struct ScanReport {
+  uint32_t frames;         ///< whole ones
+  uint32_t damaged_bytes;  ///< skipped while looking for the next whole frame
+  uint32_t end_offset;     ///< where the next frame goes
+};
+
+class History {
+ public:
+  History() = default;
+
+  /// Reads everything once, calling visit for each whole frame in order. A new or erased storage gets a header. What is damaged is
+  /// skipped and counted. TEMPER_BAD_VERSION when the header is of another version: nothing is written then.
+  /// `buffer` (at least kMaxPayload + sizeof(FrameHeader) + 256 bytes) is kept and used by appends too.
+  Status open(const temper_storage* storage, Span<uint8_t> buffer, void* context,
+              void (*visit)(void* context, const FrameView& frame), ScanReport* report);
+
+  /// Appends one frame and syncs. After the first failure the history is memory-only: later calls return the same status.
+  Status append(FrameType type, Span<const uint8_t> payload);
+  /// Payload in two pieces: a fixed struct, then its knob values (or the like).
+  Status append(FrameType type, Span<const uint8_t> head, Span<const uint8_t> tail);
+
+  bool writable() const { return storage_ != nullptr && failure_.ok(); }
+  Status failure() const { return failure_; }
+
+ private:
+  const temper_storage* storage_ = nullptr;
+  Span<uint8_t> buffer_;
+  uint32_t end_ = 0;
+  uint32_t sequence_ = 0;
+  Status failure_;
+};
+
+/// Typed appends; knob ids and values are taken from the space.
+Status append_fingerprint(History& history, const Fingerprint& fingerprint);
+Status append_workload(History& history, const WorkloadView& workload);
+Status append_intent(History& history, const Space& space, const Config& config);
+struct TrialResult {
+  temper_outcome outcome;
+  uint64_t median_ns;
+  uint64_t spread_ns;
+  uint32_t build_us;
+  uint8_t sample_count;
+  bool is_default;
+};
+Status append_trial(History& history, const Space& space, const Config& config, uint16_t fingerprint, const TrialResult& result);
+struct CommitResult {
+  uint64_t default_ns, tuned_ns;
+  bool kept_default;
+};
+Status append_commit(History& history, const Space& space, const Config& config, uint16_t fingerprint, const CommitResult& result);
+
+/// Reads a frame's payload back, lengths checked. TEMPER_BAD_DATA when it is shorter than it says.
+/// `knobs` points into the payload.
+struct TrialView {
+  format::Trial trial;
+  Span<const format::KnobValue> knobs;
+};
+struct CommitView {
+  format::Commit commit;
+  Span<const format::KnobValue> knobs;
+};
+struct IntentView {
+  format::Intent intent;
+  Span<const format::KnobValue> knobs;
+};
+struct WorkloadNameView {
+  format::WorkloadName head;
+  const char* name;  ///< not terminated; head.name_bytes() long
+};
+Status read_trial(const FrameView& frame, TrialView* out);
+Status read_commit(const FrameView& frame, CommitView* out);
+Status read_intent(const FrameView& frame, IntentView* out);
+Status read_fingerprint(const FrameView& frame, Fingerprint* out);
+Status read_workload(const FrameView& frame, WorkloadNameView* out);
+
+/// The config that persisted knobs mean in this space; TEMPER_NOT_FOUND as Space::from_values.
+Status config_from_knobs(const Space& space, Span<const format::KnobValue> knobs, Config* out);
+
+}  // namespace temper

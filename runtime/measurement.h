@@ -1,0 +1,52 @@
+// Robust timing of one candidate as a small state machine: how many calls to time next, when to stop, what to report.
+// Called by the tuner, which alone talks to the runner. Bounded memory, integers only.
+#pragma once
+
+#include <cstdint>
+
+namespace temper {
+
+inline constexpr uint32_t kMaxSamples = 15;
+
+struct MeasurementLimits {
+  uint64_t min_sample_ns = 200000;  ///< a sample repeats the kernel until it lasts this long (or one call does)
+  uint64_t max_total_ns = 50000000; ///< stop sampling after this much time once kMinSamples are there
+  uint8_t min_samples = 3;
+  uint8_t max_samples = kMaxSamples;
+  uint16_t target_spread_permille = 10;  ///< stop when MAD / median is at or below this
+  uint16_t cut_percent = 150;  ///< too_slow when the fastest sample so far exceeds this share of the incumbent
+};
+
+enum class MeasurementState : uint8_t { kMore, kDone, kTooSlow };
+
+/// Feed it elapsed times; ask it what to do next.
+class Measurement {
+ public:
+  /// incumbent_ns 0: there is none, nothing is cut.
+  Measurement(const MeasurementLimits& limits, uint64_t incumbent_ns);
+  Measurement() = default;
+
+  MeasurementState state() const { return state_; }
+  /// Back-to-back calls for the next sample (1 for the first, which warms up and estimates).
+  uint32_t number() const { return number_; }
+  void add(uint64_t elapsed_ns);
+
+  uint64_t median_ns() const;  ///< per call
+  uint64_t spread_ns() const;  ///< median absolute deviation, per call
+  uint64_t fastest_ns() const { return fastest_ns_; }
+  uint8_t sample_count() const { return count_; }
+  uint64_t total_ns() const { return total_ns_; }
+
+ private:
+  MeasurementLimits limits_;
+  uint64_t incumbent_ns_ = 0;
+  uint64_t samples_ns_[kMaxSamples] = {};
+  uint64_t fastest_ns_ = 0;
+  uint64_t total_ns_ = 0;
+  uint32_t number_ = 1;
+  uint8_t count_ = 0;
+  bool warm_ = false;
+  MeasurementState state_ = MeasurementState::kMore;
+};
+
+}  // namespace temper

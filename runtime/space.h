@@ -1,0 +1,79 @@
+// The config space of one workload on one device: which configs are legal, the default, what follows from a config.
+// Made from a PackView; evaluates the template's programs in scratch memory that the caller lends. Never allocates.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/config.h"
+#include "runtime/pack_view.h"
+#include "runtime/random.h"
+#include "temper/temper.h"
+
+namespace temper {
+
+/// What a config means for its execution; results of the template's shape program.
+struct Shape {
+  int32_t grid;
+  int32_t workspace_bytes;  ///< per thread, multiple of 64
+  temper_tensor packed_tensor;
+  int32_t pack_layout[11];
+};
+
+/// Memory the evaluators work in; sized for the longest program of the pack. One per thread of search.
+struct Scratch {
+  int32_t* values = nullptr;      ///< PackView::longest_program() entries
+  Interval* intervals = nullptr;  ///< as many
+};
+
+class Space {
+ public:
+  Space() = default;
+  Space(const PackView* pack, uint32_t workload, const temper_facts* facts, Scratch scratch);
+
+  const TemplateView& view() const { return template_; }
+  const WorkloadView& workload() const { return workload_; }
+  uint32_t knob_count() const { return template_.knob_count; }
+  uint32_t choice_count(uint32_t knob) const { return choice_count_[knob]; }
+  int32_t value(uint32_t knob, uint32_t choice) const;
+  /// Product of the choice counts, saturated; illegal configs included.
+  uint64_t size() const;
+
+  /// Exact: constraints hold and, where the pack has variants, one serves the compile knobs.
+  bool legal(const Config& config) const;
+  /// False only when no completion of the first `chosen` knobs can be legal (interval test).
+  bool possible(const Config& config, uint32_t chosen) const;
+  /// Index of the variant that serves the compile knobs; -1 when none does or the pack has none.
+  int32_t find_variant(const Config& config) const;
+
+  /// The template's default, each wish moved to a listed value; where that is illegal, the nearest legal config found by a
+  /// bounded search. TEMPER_NOT_FOUND when the space holds no legal config that the search can find.
+  Status default_config(Config* out) const;
+  /// A legal config, uniform among the legal ones while one in about 1,000 is legal; else built knob by knob under the
+  /// interval test. TEMPER_NOT_FOUND after a bounded number of tries.
+  Status sample(Random& random, Config* out) const;
+  /// A legal config that differs from `from` in one or two knobs; small steps along ordered values are favoured.
+  Status neighbour(Random& random, const Config& from, Config* out) const;
+  /// Steps through all configs in a fixed order, legal or not; false after the last. Start from a zeroed Config.
+  bool next(Config* config) const;
+
+  /// Results of the template's programs for a legal config.
+  void shape(const Config& config, Shape* out) const;
+  uint32_t features(const Config& config, uint8_t out[kMaxFeatures]) const;  ///< returns how many
+  int32_t prior_q8(const Config& config) const;  ///< log2 of the predicted time, Q8; lower is better
+
+  void values_of(const Config& config, int32_t out[TEMPER_MAX_KNOBS]) const;
+  /// From persisted (id, value) pairs. TEMPER_NOT_FOUND when a knob or value is not of this space or one is missing.
+  Status from_values(Span<const uint16_t> ids, Span<const uint16_t> values, Config* out) const;
+
+ private:
+  ProgramInputs inputs(const int32_t* knob_values) const;
+
+  const PackView* pack_ = nullptr;
+  const temper_facts* facts_ = nullptr;
+  Scratch scratch_;
+  TemplateView template_{};
+  WorkloadView workload_{};
+  uint8_t choice_count_[TEMPER_MAX_KNOBS] = {};
+};
+
+}  // namespace temper
