@@ -1,6 +1,6 @@
 // temper's C API: tune kernels on the device that runs them, look results up, execute them.
 // Called by firmware and applications. Never allocates: all memory is the caller's arena, and buffers given per call.
-// One temper object belongs to one thread at a time; a plan may be executed from several threads with separate workspaces.
+// One temper_context belongs to one thread at a time; a plan may be executed from several threads with separate workspaces.
 #ifndef TEMPER_TEMPER_H
 #define TEMPER_TEMPER_H
 
@@ -19,7 +19,7 @@ extern "C" {
 #define TEMPER_VERSION_MAJOR 0
 #define TEMPER_VERSION_MINOR 1
 
-typedef struct temper temper;
+typedef struct temper_context temper_context;
 
 /// A tuned table in ROM or memory (runtime/format/table.fbs), read in place.
 typedef struct temper_table {
@@ -51,15 +51,15 @@ temper_status temper_requirements(const temper_config* config, temper_need* part
 
 /// Verifies pack and tables, reads the history, places everything in the arena. config, pack, port and tables must outlive *out.
 /// TEMPER_NO_MEMORY when arena_bytes is below temper_requirements' total. A damaged history is no error: what is whole is kept.
-temper_status temper_init(temper** out, const temper_config* config, void* arena, size_t arena_bytes);
+temper_status temper_init(temper_context** out, const temper_config* config, void* arena, size_t arena_bytes);
 
-uint32_t temper_workload_count(const temper* t);
+uint32_t temper_workload_count(const temper_context* t);
 /// Index of the workload with this name; TEMPER_NOT_FOUND.
-temper_status temper_find_workload(const temper* t, const char* name, uint32_t* index);
+temper_status temper_find_workload(const temper_context* t, const char* name, uint32_t* index);
 /// Static storage of the pack. NULL when out of range.
-const char* temper_workload_name(const temper* t, uint32_t index);
+const char* temper_workload_name(const temper_context* t, uint32_t index);
 /// Elements of one tensor of the workload; 0 when absent or out of range.
-size_t temper_tensor_elements(const temper* t, uint32_t index, temper_tensor which);
+size_t temper_tensor_elements(const temper_context* t, uint32_t index, temper_tensor which);
 
 /// Limits of one tuning run; whichever comes first. 0 in `trials` or `trials_per_workload`: no such limit.
 typedef struct temper_budget {
@@ -79,12 +79,12 @@ typedef struct temper_progress {
 
 /// Starts a tuning run. `memory` holds the tensors of the largest workload and its workspace; temper_tuning_bytes tells how much.
 /// Results already in the history are kept and not measured again.
-temper_status temper_tune_start(temper* t, const temper_budget* budget, void* memory, size_t memory_bytes);
-size_t temper_tuning_bytes(const temper* t);
+temper_status temper_tune_start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes);
+size_t temper_tuning_bytes(const temper_context* t);
 /// One bounded step. TEMPER_MORE while there is work, TEMPER_OK when the run is complete (winners committed), else why it ended.
-temper_status temper_tune_step(temper* t, temper_progress* progress);
+temper_status temper_tune_step(temper_context* t, temper_progress* progress);
 /// Ends a run early; what was measured is kept and the best confirmed configs are committed.
-temper_status temper_tune_stop(temper* t);
+temper_status temper_tune_stop(temper_context* t);
 
 /// Where an answer came from, in the order of looking.
 typedef enum temper_source {
@@ -120,7 +120,7 @@ const char* temper_source_name(temper_source source);
 const char* temper_miss_name(temper_miss miss);
 
 /// What would be used for a workload, without measuring anything.
-temper_status temper_lookup(const temper* t, uint32_t workload, temper_answer* answer);
+temper_status temper_lookup(const temper_context* t, uint32_t workload, temper_answer* answer);
 
 /// A workload bound to a kernel, its run knobs and the layout of its packed constants. Caller-owned, plain data.
 typedef struct temper_plan {
@@ -136,7 +136,7 @@ typedef struct temper_plan {
 } temper_plan;
 
 /// TEMPER_NOT_FOUND when no kernel of the pack serves the config found (never for a pack that verified: it has a default).
-temper_status temper_make_plan(const temper* t, uint32_t workload, temper_plan* plan);
+temper_status temper_make_plan(const temper_context* t, uint32_t workload, temper_plan* plan);
 /// Packs the constant operand once. `packed` holds plan->packed_bytes, aligned to 64. Pass it instead of the tensor afterwards.
 temper_status temper_pack_constant(const temper_plan* plan, const float* constant, void* packed, size_t packed_bytes);
 /// Runs the plan on the caller's tensors (the packed buffer in place of plan->packed_tensor). `workspace` holds
