@@ -1,0 +1,195 @@
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "schedules/network.h"
+#include "schedules/workloads_json.h"
+
+namespace temper {
+namespace {
+
+constexpr int kSchema = 1;
+
+Error bad(const std::string& where, const std::string& what) { return Error{TEMPER_BAD_DATA, where + ": " + what}; }
+
+/// A count of at least one; 0 when it is anything else.
+uint32_t positive_count(const nlohmann::json& item) {
+  const auto found = item.find("count");
+  if (found == item.end()) {
+    return 1;
+  }
+  if (!found->is_number_unsigned() || found->get<uint64_t>() > UINT32_MAX) {
+    return 0;
+  }
+  return found->get<uint32_t>();
+}
+
+std::string text_field(const nlohmann::json& item, const char* key) {
+  const auto found = item.find(key);
+  return found != item.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+Result<NetworkWorkload> parse_entry(const nlohmann::json& item, const std::string& where) {
+  if (!item.is_object()) {
+    return bad(where, "is not a JSON object");
+  }
+  NetworkWorkload entry;
+  entry.name = text_field(item, "name");
+  entry.count = positive_count(item);
+  if (entry.count == 0) {
+    return bad(where, "\"count\" is not a whole number of at least 1");
+  }
+  const std::string text = text_field(item, "workload");
+  if (text.empty()) {
+    return bad(where, "\"workload\" is missing or is not a string");
+  }
+  Result<Workload> workload = parse_workload(text);
+  if (!workload) {
+    return bad(where, workload.error().message);
+  }
+  entry.workload = *workload;
+  if (entry.name.empty()) {
+    entry.name = text;
+  }
+  return entry;
+}
+
+Result<bool> parse_workload_list(const nlohmann::json& list, const std::string& where, Network* network) {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string here = where + ": workload " + std::to_string(i);
+    Result<NetworkWorkload> entry = parse_entry(list[i], here);
+    if (!entry) {
+      return entry.error();
+    }
+    if (!seen.insert(canonical_text(entry->workload)).second) {
+      return bad(here, "is listed twice; raise the \"count\" of the first instead");
+    }
+    network->workloads.push_back(*entry);
+  }
+  return true;
+}
+
+Result<bool> parse_skipped_list(const nlohmann::json& list, const std::string& where, Network* network) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const nlohmann::json& item = list[i];
+    const std::string here = where + ": skipped operator " + std::to_string(i);
+    if (!item.is_object()) {
+      return bad(here, "is not a JSON object");
+    }
+    SkippedOperator skipped;
+    skipped.operator_name = text_field(item, "operator");
+    skipped.reason = text_field(item, "reason");
+    skipped.count = positive_count(item);
+    if (skipped.operator_name.empty() || skipped.count == 0) {
+      return bad(here, "needs \"operator\" and a \"count\" of at least 1");
+    }
+    const auto flops = item.find("flops");
+    if (flops != item.end() && !flops->is_number_unsigned()) {
+      return bad(here, "\"flops\" is not a whole number");
+    }
+    skipped.flops = flops == item.end() ? 0 : flops->get<uint64_t>();
+    network->skipped.push_back(skipped);
+  }
+  return true;
+}
+
+Error write_failure(const std::string& path) {
+  const int error = errno;
+  return Error{error == ENOSPC || error == EDQUOT ? TEMPER_STORAGE_FULL : TEMPER_STORAGE_ERROR,
+               path + ": cannot be written: " + std::strerror(error)};
+}
+
+}  // namespace
+
+Result<Network> parse_workloads_text(const std::string& text, const std::string& where) {
+  const nlohmann::json root = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (root.is_discarded() || !root.is_object()) {
+    return bad(where, "is not a .workloads file: it is not a JSON object (truncated?)");
+  }
+  const auto schema = root.find("schema");
+  if (schema == root.end() || !schema->is_number_integer()) {
+    return bad(where, "is not a .workloads file: \"schema\" is missing");
+  }
+  if (*schema != kSchema) {
+    return Error{TEMPER_BAD_VERSION, where + ": has schema " + schema->dump() + "; this build reads schema 1"};
+  }
+  const auto workloads = root.find("workloads");
+  if (workloads == root.end() || !workloads->is_array()) {
+    return bad(where, "is not a .workloads file: \"workloads\" is missing or is not a list");
+  }
+  Network network;
+  network.name = text_field(root, "network");
+  Result<bool> done = parse_workload_list(*workloads, where, &network);
+  const auto skipped = root.find("skipped");
+  if (done && skipped != root.end()) {
+    done = skipped->is_array() ? parse_skipped_list(*skipped, where, &network)
+                               : Result<bool>(bad(where, "\"skipped\" is not a list"));
+  }
+  if (!done) {
+    return done.error();
+  }
+  return network;
+}
+
+std::string workloads_text(const Network& network) {
+  nlohmann::ordered_json root = {{"schema", kSchema}, {"network", network.name}};
+  root["workloads"] = nlohmann::ordered_json::array();
+  for (const NetworkWorkload& entry : network.workloads) {
+    root["workloads"].push_back(
+        {{"name", entry.name}, {"count", entry.count}, {"workload", canonical_text(entry.workload)}});
+  }
+  root["skipped"] = nlohmann::ordered_json::array();
+  for (const SkippedOperator& skipped : network.skipped) {
+    root["skipped"].push_back({{"operator", skipped.operator_name},
+                               {"reason", skipped.reason},
+                               {"count", skipped.count},
+                               {"flops", skipped.flops}});
+  }
+  // Names come from foreign files: bytes that are not UTF-8 are replaced, never thrown at.
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+Result<Network> read_workloads_file(const std::string& path) {
+  std::error_code ignored;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path, ignored)) {
+    return Error{TEMPER_NOT_FOUND, path + ": cannot be opened for reading"};
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  Result<Network> network = parse_workloads_text(text.str(), path);
+  if (network && network->name.empty()) {
+    network->name = std::filesystem::path(path).stem().string();
+  }
+  return network;
+}
+
+Result<bool> write_workloads_file(const Network& network, const std::string& path) {
+  const std::string part = path + ".part";
+  std::FILE* file = std::fopen(part.c_str(), "wb");
+  if (file == nullptr) {
+    return write_failure(path);
+  }
+  const std::string text = workloads_text(network);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  if (!written) {
+    const Error failure = write_failure(path);
+    std::fclose(file);
+    std::remove(part.c_str());
+    return failure;
+  }
+  if (std::fclose(file) != 0 || std::rename(part.c_str(), path.c_str()) != 0) {
+    const Error failure = write_failure(path);
+    std::remove(part.c_str());
+    return failure;
+  }
+  return true;
+}
+
+}  // namespace temper
