@@ -1,0 +1,254 @@
+#include "runtime/program.h"
+
+namespace temper {
+namespace {
+
+int32_t saturate(int64_t value) {
+  if (value > INT32_MAX) {
+    return INT32_MAX;
+  }
+  return value < INT32_MIN ? INT32_MIN : static_cast<int32_t>(value);
+}
+
+int32_t floor_div(int32_t a, int32_t b) {
+  if (b <= 0) {
+    return 0;
+  }
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+int32_t ceil_div(int32_t a, int32_t b) {
+  if (b <= 0) {
+    return 0;
+  }
+  return a / b + (a % b > 0 ? 1 : 0);
+}
+
+int32_t floor_mod(int32_t a, int32_t b) {
+  if (b <= 0) {
+    return 0;
+  }
+  const int32_t rest = a % b;
+  return rest < 0 ? rest + b : rest;
+}
+
+// 256 * log2(1 + 2^-x) at x = 0, 1/4, ..., 9; linear in between is off by at most 1.
+constexpr uint32_t kLogAddStep = 64;
+constexpr uint16_t kLogAdd[] = {256, 225, 198, 172, 150, 130, 112, 96, 82, 70, 60, 51, 44, 37, 31, 26, 22, 19, 16,
+                                13,  11,  10,  8,   7,   6,   5,   4,  3,  3,  2,  2,  2,  1,  1,  1,  1,  0};
+constexpr uint32_t kLogAddEnd = kLogAddStep * (sizeof kLogAdd / sizeof *kLogAdd - 1);
+
+int32_t log_add(int32_t a, int32_t b) {
+  const int32_t high = a > b ? a : b;
+  const uint32_t apart = static_cast<uint32_t>(high) - static_cast<uint32_t>(a > b ? b : a);
+  if (apart >= kLogAddEnd) {
+    return high;
+  }
+  const uint16_t* at = kLogAdd + apart / kLogAddStep;
+  const uint32_t drop = ((at[0] - at[1]) * (apart % kLogAddStep) + kLogAddStep / 2) / kLogAddStep;
+  return saturate(static_cast<int64_t>(high) + static_cast<int32_t>(at[0] - drop));
+}
+
+// Every op that computes from values; the four that read inputs are in evaluate.
+int32_t apply(Op op, int32_t a, int32_t b, int32_t c) {
+  switch (op) {
+    case Op::kAdd:
+      return saturate(static_cast<int64_t>(a) + b);
+    case Op::kSub:
+      return saturate(static_cast<int64_t>(a) - b);
+    case Op::kMul:
+      return saturate(static_cast<int64_t>(a) * b);
+    case Op::kDiv:
+      return floor_div(a, b);
+    case Op::kCeilDiv:
+      return ceil_div(a, b);
+    case Op::kMod:
+      return floor_mod(a, b);
+    case Op::kRoundUp:
+      return saturate(static_cast<int64_t>(ceil_div(a, b)) * b);
+    case Op::kMin:
+      return a < b ? a : b;
+    case Op::kMax:
+      return a > b ? a : b;
+    case Op::kLess:
+      return a < b;
+    case Op::kLessEqual:
+      return a <= b;
+    case Op::kEqual:
+      return a == b;
+    case Op::kAnd:
+      return a != 0 && b != 0;
+    case Op::kOr:
+      return a != 0 || b != 0;
+    case Op::kNot:
+      return a == 0;
+    case Op::kSelect:
+      return a != 0 ? b : c;
+    case Op::kLog2:
+      return a <= 1 ? 0 : log2_q8(static_cast<uint64_t>(a));
+    case Op::kLogAdd:
+      return log_add(a, b);
+    default:
+      return 0;  // not reached: verify_program lets no other op through
+  }
+}
+
+bool is_input(Op op) { return op <= Op::kFact; }
+
+Interval hull(Interval a, Interval b) { return {a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high}; }
+
+bool is_point(Interval a) { return a.low == a.high; }
+bool has_zero(Interval a) { return a.low <= 0 && a.high >= 0; }
+
+// 1, 0 or either: what a truth value can be.
+Interval truth(bool can_be_false, bool can_be_true) { return {can_be_false ? 0 : 1, can_be_true ? 1 : 0}; }
+
+// Bounds of an op that is monotone in each operand while the other is fixed: they lie at the corners.
+Interval corners(Op op, Interval a, Interval b) {
+  const int32_t first = apply(op, a.low, b.low, 0);
+  Interval all{first, first};
+  for (uint32_t corner = 1; corner < 4; ++corner) {
+    const int32_t value = apply(op, corner & 1u ? a.high : a.low, corner & 2u ? b.high : b.low, 0);
+    all = hull(all, {value, value});
+  }
+  return all;
+}
+
+Interval mod_bounds(Interval a, Interval b) {
+  if (is_point(a) && is_point(b)) {
+    const int32_t value = floor_mod(a.low, b.low);
+    return {value, value};
+  }
+  if (a.low >= 0 && a.high < b.low) {
+    return a;
+  }
+  const int32_t largest = b.high - 1;  // b.high is at least 1
+  return {0, a.low >= 0 && a.high < largest ? a.high : largest};
+}
+
+Interval round_up_bounds(Interval a, Interval b) {
+  if (is_point(b)) {
+    return corners(Op::kRoundUp, a, b);
+  }
+  // a <= result < a + b, not above 0 when a is not, and at least one whole b when a is positive.
+  const int32_t low = a.low > 0 && b.low > a.low ? b.low : a.low;
+  return {low, a.high <= 0 ? 0 : saturate(static_cast<int64_t>(a.high) + b.high - 1)};
+}
+
+// Divisions: the result is 0 for divisors <= 0, and for the others as the op says.
+Interval divide_bounds(Op op, Interval a, Interval b) {
+  if (b.high <= 0) {
+    return {0, 0};
+  }
+  const bool whole = b.low > 0;
+  const Interval positive{whole ? b.low : 1, b.high};
+  Interval result;
+  if (op == Op::kMod) {
+    result = mod_bounds(a, positive);
+  } else if (op == Op::kRoundUp) {
+    result = round_up_bounds(a, positive);
+  } else {
+    result = corners(op, a, positive);
+  }
+  return whole ? result : hull(result, {0, 0});
+}
+
+Interval apply_bounds(Op op, Interval a, Interval b, Interval c) {
+  const bool a_may = a.low != 0 || a.high != 0;
+  const bool b_may = b.low != 0 || b.high != 0;
+  switch (op) {
+    case Op::kDiv:
+    case Op::kCeilDiv:
+    case Op::kMod:
+    case Op::kRoundUp:
+      return divide_bounds(op, a, b);
+    case Op::kEqual:
+      return truth(!(is_point(a) && is_point(b) && a.low == b.low), a.low <= b.high && b.low <= a.high);
+    case Op::kAnd:
+      return truth(has_zero(a) || has_zero(b), a_may && b_may);
+    case Op::kOr:
+      return truth(has_zero(a) && has_zero(b), a_may || b_may);
+    case Op::kNot:
+      return truth(a_may, has_zero(a));
+    case Op::kSelect:
+      if (!has_zero(a)) {
+        return b;
+      }
+      return a_may ? hull(b, c) : c;
+    default:
+      return corners(op, a, b);
+  }
+}
+
+int32_t read_input(const Instruction& at, const ProgramInputs& inputs) {
+  switch (static_cast<Op>(at.op)) {
+    case Op::kConst:
+      return inputs.constants[at.a];
+    case Op::kDim:
+      return inputs.dims[at.a];
+    case Op::kKnob:
+      return inputs.knob_values[at.a];
+    default:
+      return inputs.facts[at.a];
+  }
+}
+
+}  // namespace
+
+Status verify_program(const Program& program, size_t constant_count, size_t dim_count, size_t knob_count) {
+  if (program.code.size > kMaxInstructions) {
+    return TEMPER_BAD_DATA;
+  }
+  const size_t input_counts[] = {constant_count, dim_count, knob_count, TEMPER_FACT_COUNT};
+  for (size_t i = 0; i < program.code.size; ++i) {
+    const Instruction& at = program.code[i];
+    if (at.op >= static_cast<uint8_t>(Op::kOpCount)) {
+      return TEMPER_BAD_DATA;
+    }
+    const bool sound = is_input(static_cast<Op>(at.op)) ? at.a < input_counts[at.op] : at.a < i && at.b < i && at.c < i;
+    if (!sound) {
+      return TEMPER_BAD_DATA;
+    }
+  }
+  for (const uint8_t output : program.outputs) {
+    if (output >= program.code.size) {
+      return TEMPER_BAD_DATA;
+    }
+  }
+  return TEMPER_OK;
+}
+
+void evaluate(const Program& program, const ProgramInputs& inputs, int32_t* values) {
+  for (size_t i = 0; i < program.code.size; ++i) {
+    const Instruction& at = program.code[i];
+    const Op op = static_cast<Op>(at.op);
+    values[i] = is_input(op) ? read_input(at, inputs) : apply(op, values[at.a], values[at.b], values[at.c]);
+  }
+}
+
+void evaluate_intervals(const Program& program, const ProgramInputs& inputs, Span<const Interval> knobs,
+                        Interval* values) {
+  for (size_t i = 0; i < program.code.size; ++i) {
+    const Instruction& at = program.code[i];
+    const Op op = static_cast<Op>(at.op);
+    if (op == Op::kKnob) {
+      values[i] = knobs[at.a];
+    } else if (is_input(op)) {
+      const int32_t value = read_input(at, inputs);
+      values[i] = {value, value};
+    } else {
+      values[i] = apply_bounds(op, values[at.a], values[at.b], values[at.c]);
+    }
+  }
+}
+
+int32_t log2_q8(uint64_t value) {
+  if (value <= 1) {
+    return 0;
+  }
+  const uint32_t top = 63u - static_cast<uint32_t>(__builtin_clzll(value));
+  const uint32_t fraction = static_cast<uint32_t>(top >= 8 ? value >> (top - 8) : value << (8 - top)) & 0xFFu;
+  return static_cast<int32_t>(top * 256u + fraction);
+}
+
+}  // namespace temper
