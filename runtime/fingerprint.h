@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "history_generated.h"
+#include "runtime/flatbuffers_config.h"
 #include "temper/kernel.h"
 
 namespace temper {

@@ -1,0 +1,49 @@
+// A small verifier for FlatBuffers, driven by a table that restates the schema. Called by PackView and TableView when
+// they open a buffer; afterwards the generated accessors are safe. Stricter than the stock verifier: required fields,
+// alignment of everything, work linear in the size of the buffer. Unknown trailing fields are allowed (formats grow).
+// Never allocates.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/span.h"
+#include "runtime/status.h"
+
+namespace temper {
+
+enum class FieldKind : uint8_t { kInline, kString, kVector, kTable, kTableVector };
+enum class Presence : uint8_t { kOptional, kRequired };
+
+/// One field of a table, in the order of its id in the schema.
+struct FieldRule {
+  FieldKind kind;
+  Presence presence;
+  uint8_t bytes;   ///< kInline: of the scalar or struct; kVector: of one element; tables: unused
+  uint8_t detail;  ///< kInline, kVector: alignment; kTable, kTableVector: index of the table in the schema
+};
+
+constexpr FieldRule scalar_field(uint8_t bytes) { return {FieldKind::kInline, Presence::kOptional, bytes, bytes}; }
+constexpr FieldRule struct_field(uint8_t bytes, uint8_t alignment) {
+  return {FieldKind::kInline, Presence::kRequired, bytes, alignment};
+}
+constexpr FieldRule string_field() { return {FieldKind::kString, Presence::kRequired, 1, 1}; }
+constexpr FieldRule vector_field(uint8_t bytes, uint8_t alignment) {
+  return {FieldKind::kVector, Presence::kRequired, bytes, alignment};
+}
+constexpr FieldRule table_field(uint8_t table) { return {FieldKind::kTable, Presence::kRequired, 4, table}; }
+constexpr FieldRule tables_field(uint8_t table) { return {FieldKind::kTableVector, Presence::kRequired, 4, table}; }
+constexpr FieldRule optional(FieldRule rule) { return {rule.kind, Presence::kOptional, rule.bytes, rule.detail}; }
+
+/// The fields of table t are fields[starts[t]] to fields[starts[t + 1] - 1]; table 0 is the root. No table contains
+/// itself.
+struct FlatbufferRules {
+  const char* identifier;  ///< four characters
+  const FieldRule* fields;
+  const uint8_t* starts;
+};
+
+/// TEMPER_BAD_DATA unless every table, vtable, vector and string that the rules reach lies inside `data`, aligned, with
+/// the required fields there. `data` must be aligned to 8 bytes (checked too) and shorter than 2^31.
+Status check_flatbuffer(Span<const uint8_t> data, const FlatbufferRules& rules);
+
+}  // namespace temper
