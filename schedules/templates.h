@@ -38,8 +38,13 @@ enum GemmDim : uint8_t {
   kGemmAddend,        ///< 1: out += addend before the activation
   kGemmActivation,    ///< Activation
   kGemmClipLow, kGemmClipHigh,  ///< bits of f32
+  kGemmASource,       ///< temper_tensor that holds A: TEMPER_IN_A, or TEMPER_IN_B where A is the filter (NCHW); B is the other
   kGemmDimCount
 };
+/// An image operand: its strides over g outer and g inner stand in AOuter, AInner (BOuter, BInner); its m (n) and k strides are 0, the
+/// image strides replace them. The filter beside it is OIHW: as A (NCHW) its k stride is 1; as B (NHWC) with kViewImageIsA its k
+/// offset is (c * kernel_h + kh) * kernel_w + kw and kGemmBK is the stride of c, kernel_h * kernel_w; kDirect B is illegal then.
+/// Without an image (kPlain) the image dims are 0, strides and dilations 1, kernel 1x1. N = 1 makes kGemmBN and kGemmCN 1.
 enum GemmView : uint8_t { kViewPlain = 0, kViewImageIsA = 1, kViewImageIsB = 2 };
 enum GemmBias : uint8_t { kBiasNone = 0, kBiasAlongM = 1, kBiasAlongN = 2 };
 static_assert(kGemmDimCount <= TEMPER_MAX_DIMS, "dims are bounded by the kernel ABI");

@@ -65,6 +65,8 @@ Result<Workload> validated(const Workload& workload);
 
 /// One line, unique for a workload, stable over versions; parse_workload inverts it. For instance
 /// "conv2d f32 nchw 1x3x224x224 o32 k3x3 s2x2 p1,1,1,1 d1x1 g1 bias clip(0,6)" or "matmul f32 1x128x768x768 bconst bias".
+/// Images are written batch x channels x height x width in either layout, padding top, left, bottom, right, matmuls batch x m x k x n.
+/// Only the canonical form of a valid workload parses.
 std::string canonical_text(const Workload& workload);
 Result<Workload> parse_workload(const std::string& text);
 /// FNV-1a 64 of the canonical text.
