@@ -1,11 +1,12 @@
-// The history: typed frames appended to storage, each with its CRC; and what was read back. Power may fail at any moment: a frame
-// is either whole or ignored. Called by the tuner (append) and at init (scan); bounded memory, no allocation.
+// The history: typed frames appended to storage, each with its CRC; and what was read back. Power may fail at any
+// moment: a frame is either whole or ignored. Called by the tuner (append) and at init (scan); bounded memory, no
+// allocation.
 #pragma once
 
 #include <cstdint>
 
-#include "history_generated.h"
 #include "runtime/fingerprint.h"
+#include "runtime/flatbuffers_config.h"
 #include "runtime/space.h"
 #include "runtime/status.h"
 #include "temper/port.h"
@@ -17,6 +18,8 @@ inline constexpr uint16_t kHistoryVersion = 1;
 enum class FrameType : uint8_t { kHeader = 1, kFingerprint = 2, kWorkload = 3, kIntent = 4, kTrial = 5, kCommit = 6 };
 
 /// On storage: this, `bytes` of payload, zero padding to the program size. crc covers type..sequence and the payload.
+/// The first frame is a header: payload "TMPH", the version and two zero bytes. It keeps this layout in every version;
+/// a version that changes the frames also changes kFrameMagic of all others, so that none is ever misread.
 struct FrameHeader {
   uint8_t magic;  ///< kFrameMagic
   uint8_t type;   ///< FrameType
@@ -26,9 +29,12 @@ struct FrameHeader {
 };
 inline constexpr uint8_t kFrameMagic = 0x7E;
 inline constexpr uint32_t kMaxPayload = 1024;
+inline constexpr uint32_t kMaxProgramBytes = 256;
+inline constexpr uint32_t kHistoryBufferBytes = kMaxPayload + sizeof(FrameHeader) + kMaxProgramBytes;
 static_assert(sizeof(FrameHeader) == 12, "frame layout is persisted");
 
-/// A frame as scanned; `payload` is valid during the visit only.
+/// A frame as scanned, of any type: types that a later build added are for the visitor to pass over. `payload` is
+/// aligned to 4 bytes and valid during the visit only.
 struct FrameView {
   FrameType type;
   uint32_t sequence;
@@ -37,7 +43,7 @@ struct FrameView {
 
 struct ScanReport {
   uint32_t frames;         ///< whole ones
-  uint32_t damaged_bytes;  ///< skipped while looking for the next whole frame
+  uint32_t damaged_bytes;  ///< skipped while looking for the next whole frame; padding and erased bytes not counted
   uint32_t end_offset;     ///< where the next frame goes
 };
 
@@ -45,13 +51,18 @@ class History {
  public:
   History() = default;
 
-  /// Reads everything once, calling visit for each whole frame in order. A new or erased storage gets a header. What is damaged is
-  /// skipped and counted. TEMPER_BAD_VERSION when the header is of another version: nothing is written then.
-  /// `buffer` (at least kMaxPayload + sizeof(FrameHeader) + 256 bytes) is kept and used by appends too.
+  /// Reads everything once, calling visit (may be nullptr) for each whole frame in order; visit must not append. A new
+  /// or erased storage gets a header. What is damaged is skipped and counted; the next frame goes behind everything
+  /// that is not erased. `buffer` (at least kHistoryBufferBytes) is kept and used by appends too. After any status but
+  /// TEMPER_OK the history is memory-only and nothing (more) is written: TEMPER_BAD_VERSION: the header is of another
+  /// version. TEMPER_BAD_DATA: this is not a history; it holds foreign bytes. TEMPER_INVALID_ARGUMENT: storage or
+  /// buffer break their contract. TEMPER_STORAGE_*: reading failed, or writing the header did.
   Status open(const temper_storage* storage, Span<uint8_t> buffer, void* context,
               void (*visit)(void* context, const FrameView& frame), ScanReport* report);
 
-  /// Appends one frame and syncs. After the first failure the history is memory-only: later calls return the same status.
+  /// Appends one frame, reads it back and syncs. After the first failure the history is memory-only: later calls return
+  /// the same status. TEMPER_STORAGE_FULL, TEMPER_STORAGE_ERROR; TEMPER_NOT_FOUND when there is no storage;
+  /// TEMPER_INVALID_ARGUMENT when the payload exceeds kMaxPayload (the history stays writable).
   Status append(FrameType type, Span<const uint8_t> payload);
   /// Payload in two pieces: a fixed struct, then its knob values (or the like).
   Status append(FrameType type, Span<const uint8_t> head, Span<const uint8_t> tail);
@@ -65,9 +76,13 @@ class History {
   uint32_t end_ = 0;
   uint32_t sequence_ = 0;
   Status failure_;
+
+  Status scan(void* context, void (*visit)(void* context, const FrameView& frame), uint32_t limit, ScanReport* report);
+  Status write(uint32_t bytes);
+  Status fail(Status status);
 };
 
-/// Typed appends; knob ids and values are taken from the space.
+/// Typed appends (records.cc); knob ids and values are taken from the space. Statuses as History::append.
 Status append_fingerprint(History& history, const Fingerprint& fingerprint);
 Status append_workload(History& history, const WorkloadView& workload);
 Status append_intent(History& history, const Space& space, const Config& config);
@@ -79,15 +94,17 @@ struct TrialResult {
   uint8_t sample_count;
   bool is_default;
 };
-Status append_trial(History& history, const Space& space, const Config& config, uint16_t fingerprint, const TrialResult& result);
+Status append_trial(History& history, const Space& space, const Config& config, uint16_t fingerprint,
+                    const TrialResult& result);
 struct CommitResult {
   uint64_t default_ns, tuned_ns;
   bool kept_default;
 };
-Status append_commit(History& history, const Space& space, const Config& config, uint16_t fingerprint, const CommitResult& result);
+Status append_commit(History& history, const Space& space, const Config& config, uint16_t fingerprint,
+                     const CommitResult& result);
 
-/// Reads a frame's payload back, lengths checked. TEMPER_BAD_DATA when it is shorter than it says.
-/// `knobs` points into the payload.
+/// Reads a frame's payload back, lengths and ranges checked. TEMPER_BAD_DATA when it is of another type, shorter than
+/// it says, or of an outcome that this build does not know. `knobs` points into the payload.
 struct TrialView {
   format::Trial trial;
   Span<const format::KnobValue> knobs;

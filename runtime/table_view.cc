@@ -1,0 +1,109 @@
+#include "runtime/table_view.h"
+
+#include "runtime/flatbuffer_check.h"
+
+namespace temper {
+namespace {
+
+// Tables of runtime/format/table.fbs: the root, then TableEntry.
+constexpr uint8_t kEntry = 1;
+constexpr FieldRule kFields[] = {
+    scalar_field(2),  // TunedTable.version
+    struct_field(sizeof(Fingerprint), alignof(Fingerprint)),
+    string_field(),        // target
+    tables_field(kEntry),  // entries
+    scalar_field(8),       // TableEntry.workload
+    scalar_field(2),       // template_id
+    scalar_field(2),       // template_version
+    scalar_field(8),       // default_ns
+    scalar_field(8),       // tuned_ns
+    vector_field(sizeof(format::KnobValue), alignof(format::KnobValue)),
+    string_field(),  // name
+};
+constexpr uint8_t kStarts[] = {0, 4, 11};
+static_assert(kStarts[2] == sizeof kFields / sizeof kFields[0], "the rules restate the schema");
+
+const format::TunedTable& table_of(const void* root) { return *static_cast<const format::TunedTable*>(root); }
+
+bool ascending(const flatbuffers::Vector<const format::KnobValue*>& knobs) {
+  for (uint32_t i = 1; i < knobs.size(); ++i) {
+    if (knobs.Get(i)->id() <= knobs.Get(i - 1)->id()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const char* semantic_fault(const format::TunedTable& table) {
+  const auto& entries = *table.entries();
+  for (uint32_t i = 0; i < entries.size(); ++i) {
+    const auto& knobs = *entries.Get(i)->knobs();
+    if (i != 0 && entries.Get(i)->workload() <= entries.Get(i - 1)->workload()) {
+      return "the entries are not sorted by workload";
+    }
+    if (knobs.size() > TEMPER_MAX_KNOBS || !ascending(knobs)) {
+      return "an entry has too many knobs or unsorted ones";
+    }
+  }
+  return nullptr;
+}
+
+Status refuse(temper_status status, const char* why, const char** reason) {
+  if (reason != nullptr) {
+    *reason = why;
+  }
+  return status;
+}
+
+}  // namespace
+
+Status TableView::open(const temper_table& table, TableView* out, const char** reason) {
+  *out = TableView();
+  const Span<const uint8_t> data{static_cast<const uint8_t*>(table.data), table.data_bytes};
+  if (!check_flatbuffer(data, {format::TunedTableIdentifier(), kFields, kStarts}).ok()) {
+    return refuse(TEMPER_BAD_DATA, "not a tuned table, or damaged", reason);
+  }
+  const format::TunedTable& root = *flatbuffers::GetRoot<format::TunedTable>(table.data);
+  if (root.version() != kTableVersion) {
+    return refuse(TEMPER_BAD_VERSION, "a tuned table of another format version", reason);
+  }
+  const char* const fault = semantic_fault(root);
+  if (fault != nullptr) {
+    return refuse(TEMPER_BAD_DATA, fault, reason);
+  }
+  out->root_ = &root;
+  return TEMPER_OK;
+}
+
+uint32_t TableView::count() const { return root_ == nullptr ? 0 : table_of(root_).entries()->size(); }
+
+TableEntryView TableView::entry(uint32_t index) const {
+  const format::TableEntry& entry = *table_of(root_).entries()->Get(index);
+  const auto& knobs = *entry.knobs();
+  return {entry.workload(),         entry.template_id(),
+          entry.template_version(), entry.default_ns(),
+          entry.tuned_ns(),         {reinterpret_cast<const format::KnobValue*>(knobs.Data()), knobs.size()},
+          entry.name()->c_str()};
+}
+
+Status TableView::find(uint64_t workload, TableEntryView* out) const {
+  uint32_t low = 0, high = count();
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (table_of(root_).entries()->Get(middle)->workload() < workload) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == count() || table_of(root_).entries()->Get(low)->workload() != workload) {
+    return TEMPER_NOT_FOUND;
+  }
+  *out = entry(low);
+  return TEMPER_OK;
+}
+
+const Fingerprint& TableView::fingerprint() const { return *table_of(root_).fingerprint(); }
+const char* TableView::target() const { return table_of(root_).target()->c_str(); }
+
+}  // namespace temper
