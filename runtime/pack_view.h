@@ -70,6 +70,7 @@ class PackView {
   temper_kernel kernel(uint32_t index) const;  ///< nullptr when the pack has no kernels
   uint32_t longest_program() const;            ///< instructions; sizes the evaluator's scratch
   uint32_t longest_knob_list() const;
+  const void* root() const { return root_; }   ///< format::Pack; nullptr before open
 
  private:
   const void* root_ = nullptr;
