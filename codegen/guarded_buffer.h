@@ -1,0 +1,36 @@
+// Memory for a tensor of a candidate that may write anywhere: 64-byte aligned, guard elements around it, and an unreadable page
+// right behind the guard and one in front. Called by worker_bench. Never grows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/check.h"
+#include "runtime/span.h"
+
+namespace temper {
+
+class GuardedBuffer {
+ public:
+  GuardedBuffer() = default;
+  /// `elements` may be 0: nothing is mapped and data() is nullptr. empty() afterwards when there is no memory.
+  explicit GuardedBuffer(size_t elements);
+  GuardedBuffer(GuardedBuffer&& other) noexcept;
+  GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
+  ~GuardedBuffer();
+
+  bool empty() const { return elements_ == 0; }
+  float* data() const { return data_; }
+  Span<float> tensor() const { return {data_, elements_}; }
+  /// With kGuardElements on both sides.
+  Span<float> guarded() const;
+  size_t mapped_bytes() const { return mapped_bytes_; }
+
+ private:
+  void* mapping_ = nullptr;
+  size_t mapped_bytes_ = 0;
+  float* data_ = nullptr;
+  size_t elements_ = 0;
+};
+
+}  // namespace temper

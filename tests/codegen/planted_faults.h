@@ -1,0 +1,36 @@
+// The faults that the test worker plants, and the pack that asks for them: matmul workloads of 4x4xK whose depth K names the fault.
+// Shared by fault_worker.cc and the tests of the runner; no part of the product.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace temper {
+
+enum class Fault : int32_t {
+  kGood = 1,
+  kKernelCrashes,
+  kKernelHangs,
+  kWrongResult,
+  kWritesBehindOutput,
+  kWritesBeforeOutput,
+  kWritesFarBehindOutput,
+  kKernelExits,
+  kBuilderAborts,
+  kBuilderHangs,
+  kBuilderRefuses,
+  kBuilderExits,
+  kLoadFails,
+  kSlowKernel,
+  kFaultEnd
+};
+
+inline constexpr int32_t kFaultTile = 4;
+
+inline std::string workload_with(Fault fault) {
+  return "matmul f32 1x" + std::to_string(kFaultTile) + "x" + std::to_string(kFaultTile) + "x" +
+         std::to_string(static_cast<int32_t>(fault));
+}
+
+}  // namespace temper
