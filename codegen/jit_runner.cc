@@ -197,6 +197,14 @@ void JitRunner::wait(uint64_t limit_ns) {
   }
 }
 
+std::vector<pid_t> JitRunner::worker_pids() const {
+  std::vector<pid_t> pids = {timer_.pid()};
+  for (const auto& builder : builders_) {
+    pids.push_back(builder->process.pid());
+  }
+  return pids;
+}
+
 void JitRunner::step() {
   if (!broken_reason_.empty()) {
     return;

@@ -56,6 +56,8 @@ class JitRunner {
   const std::string& broken_reason() const { return broken_reason_; }
   /// Why the last failed build failed; empty when none did.
   const std::string& last_build_error() const { return last_build_error_; }
+  /// Of the processes that run now; for tests and diagnostics.
+  std::vector<pid_t> worker_pids() const;
 
  private:
   using Object = std::shared_ptr<const std::vector<uint8_t>>;
