@@ -21,6 +21,7 @@ typedef enum temper_status {
   TEMPER_BUDGET_SPENT,
   TEMPER_NOTHING_TO_TUNE,   ///< every candidate failed, or the space holds no legal config
   TEMPER_PORT_ERROR,        ///< the port breaks its contract (a clock that stands still, for instance)
+  TEMPER_BUSY,              ///< another process holds it (a history file, for instance)
   TEMPER_STATUS_COUNT
 } temper_status;
 
