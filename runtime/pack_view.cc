@@ -172,6 +172,9 @@ const char* check_workloads(const PackView& pack) {
 }
 
 const char* check_variants(const PackView& pack, const temper_pack& given) {
+  if (pack.variant_count() > UINT16_MAX) {
+    return "variant count";
+  }
   for (uint32_t i = 0; i < pack.variant_count(); ++i) {
     const VariantView variant = pack.variant(i);
     if (variant.template_index >= pack.template_count()) {
@@ -198,6 +201,10 @@ const char* check_variants(const PackView& pack, const temper_pack& given) {
 
 Knob TemplateView::knob(uint32_t index) const {
   return view_of(static_cast<const format::Template*>(table)->knobs()->Get(index));
+}
+
+Span<const uint16_t> TemplateView::values(uint32_t knob) const {
+  return view_of(static_cast<const format::Template*>(table)->knobs()->Get(knob)->values());
 }
 
 Status PackView::open(const temper_pack& pack, PackView* out, const char** reason) {

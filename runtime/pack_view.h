@@ -33,6 +33,7 @@ struct TemplateView {
   Program constraint, defaults, shape, features, prior;
   const void* table;  ///< the FlatBuffers table, for knob()
   Knob knob(uint32_t index) const;
+  Span<const uint16_t> values(uint32_t knob) const;  ///< knob(i).values, faster
 };
 
 struct WorkloadView {

@@ -32,6 +32,7 @@ class Space {
 
   const TemplateView& view() const { return template_; }
   const WorkloadView& workload() const { return workload_; }
+  const temper_facts& facts() const { return *facts_; }
   uint32_t knob_count() const { return template_.knob_count; }
   uint32_t choice_count(uint32_t knob) const { return choice_count_[knob]; }
   int32_t value(uint32_t knob, uint32_t choice) const;
@@ -51,7 +52,8 @@ class Space {
   /// A legal config, uniform among the legal ones while one in about 1,000 is legal; else built knob by knob under the
   /// interval test. TEMPER_NOT_FOUND after a bounded number of tries.
   Status sample(Random& random, Config* out) const;
-  /// A legal config that differs from `from` in one or two knobs; small steps along ordered values are favoured.
+  /// A legal config that differs from `from` in one or two knobs; small steps along ordered values are favoured. Where the pack
+  /// has variants, their compile knobs move together and count as one. TEMPER_NOT_FOUND after a bounded number of tries.
   Status neighbour(Random& random, const Config& from, Config* out) const;
   /// Steps through all configs in a fixed order, legal or not; false after the last. Start from a zeroed Config.
   bool next(Config* config) const;
@@ -67,6 +69,30 @@ class Space {
 
  private:
   ProgramInputs inputs(const int32_t* knob_values) const;
+  /// Evaluates into scratch_.values.
+  void run(const Program& program, const Config& config) const;
+  bool has_variants() const;
+  /// First variant that agrees in the compile knobs among the first `chosen`; -1 when none does.
+  int32_t match_variant(const Config& config, uint32_t chosen) const;
+
+  // space_search.cc
+  /// The largest listed value not above the wish, else the smallest.
+  uint8_t choice_of(uint32_t knob, int32_t wish) const;
+  /// Sets the knobs from `first` on to the template's wishes.
+  void wish(uint32_t first, Config* config) const;
+  void use_variant(uint32_t index, Config* config) const;
+  /// `wished` with the compile knobs of the next variant, nearest first; *rank starts at 0. Without variants: `wished`, once.
+  bool next_nearest_variant(const Config& wished, uint32_t* rank, Config* config) const;
+  bool step(const Config& from, uint32_t knob, int32_t by, Config* out) const;
+  /// Tries to make `base` legal by changing one or two of the knobs from `first` on, nearest first.
+  bool repair(const Config& base, uint32_t first, uint32_t* tries, Config* out) const;
+  bool repair_pairs(const Config& base, uint32_t knob, int32_t by, uint32_t rest, uint32_t* tries, Config* out) const;
+  bool random_variant(Random& random, Config* config) const;
+  /// Chooses the knobs from `first` on one by one, each so that the rest stays possible; steps back where that fails.
+  bool descend(Random& random, uint32_t first, Config* config) const;
+  /// Moves one knob, mostly by one step. False when there is nowhere to go.
+  bool move(Random& random, uint32_t knob, Config* config) const;
+  Status any_single_step(Random& random, const Config& from, uint32_t first, Config* out) const;
 
   const PackView* pack_ = nullptr;
   const temper_facts* facts_ = nullptr;
