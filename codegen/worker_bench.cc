@@ -21,7 +21,13 @@ size_t floats_of(size_t bytes) { return (bytes + sizeof(float) - 1) / sizeof(flo
 }  // namespace
 
 WorkerBench::WorkerBench(const WorkerSetup* setup, const WorkerBackend& backend, std::string symbol)
-    : setup_(setup), backend_(backend), symbol_(std::move(symbol)), port_(setup->threads()) {}
+    : setup_(setup), backend_(backend), symbol_(std::move(symbol)) {
+  temper_linux_threads* threads = nullptr;
+  if (setup->threads() > 1 && temper_linux_threads_create(setup->threads(), &threads) == TEMPER_OK) {
+    threads_.reset(threads);
+  }
+  port_ = temper_linux_port(threads, nullptr);
+}
 
 bool WorkerBench::unload(uint8_t index) {
   if (index >= slots_.size()) {
@@ -126,7 +132,7 @@ std::array<void*, TEMPER_TENSOR_COUNT> WorkerBench::arguments(const Slot& slot, 
 }
 
 bool WorkerBench::run_once(const Slot& slot, const std::array<void*, TEMPER_TENSOR_COUNT>& tensors) {
-  return temper_execute(&slot.plan, port_.port(), tensors.data(), workspace_.data(),
+  return temper_execute(&slot.plan, &port_, tensors.data(), workspace_.data(),
                         workspace_.tensor().size * sizeof(float)) == TEMPER_OK;
 }
 

@@ -10,8 +10,8 @@
 #include "codegen/guarded_buffer.h"
 #include "codegen/worker.h"
 #include "codegen/worker_setup.h"
-#include "runtime/host/port_linux.h"
 #include "runtime/tuner.h"
+#include "temper/port_linux.h"
 #include "temper/temper.h"
 
 namespace temper {
@@ -20,6 +20,7 @@ enum class CheckVerdict : uint8_t { kRight, kWrong, kOverran };
 
 class WorkerBench {
  public:
+  /// Both outlive it. One thread only where the system gives no more.
   WorkerBench(const WorkerSetup* setup, const WorkerBackend& backend, std::string symbol);
 
   /// Links an object into a slot. A failure to link is kept and told by prepare. False: the request itself is wrong.
@@ -56,7 +57,8 @@ class WorkerBench {
   const WorkerSetup* setup_;
   const WorkerBackend& backend_;
   std::string symbol_;
-  LinuxPort port_;
+  std::unique_ptr<temper_linux_threads, void (*)(temper_linux_threads*)> threads_{nullptr, temper_linux_threads_destroy};
+  temper_port port_{};
   std::array<Slot, kMaxSlots> slots_;
   std::list<TensorSet> tensor_sets_;  ///< most recently used first
   GuardedBuffer workspace_;
