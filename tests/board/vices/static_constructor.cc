@@ -1,0 +1,3 @@
+// Not part of the core: shows that check_core_symbols.cmake notices a static constructor.
+int start_value();
+int value = start_value();
