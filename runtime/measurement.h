@@ -4,13 +4,16 @@
 
 #include <cstdint>
 
+#include "runtime/span.h"
+
 namespace temper {
 
 inline constexpr uint32_t kMaxSamples = 15;
+inline constexpr uint32_t kMaxCallsPerSample = 65536;
 
 struct MeasurementLimits {
-  uint64_t min_sample_ns = 200000;  ///< a sample repeats the kernel until it lasts this long (or one call does)
-  uint64_t max_total_ns = 50000000; ///< stop sampling after this much time once kMinSamples are there
+  uint64_t min_sample_ns = 200000;   ///< a sample repeats the kernel until it lasts this long (or one call does)
+  uint64_t max_total_ns = 50000000;  ///< stop sampling after this much time once min_samples are there
   uint8_t min_samples = 3;
   uint8_t max_samples = kMaxSamples;
   uint16_t target_spread_permille = 10;  ///< stop when MAD / median is at or below this
@@ -29,15 +32,22 @@ class Measurement {
   MeasurementState state() const { return state_; }
   /// Back-to-back calls for the next sample (1 for the first, which warms up and estimates).
   uint32_t number() const { return number_; }
+  /// The time of all number() calls together. A sample too short for the clock is not kept: number() grows instead.
   void add(uint64_t elapsed_ns);
+  /// No time for more: done with the samples that are there. False, and unchanged, when there is none.
+  bool finish();
 
-  uint64_t median_ns() const;  ///< per call
+  uint64_t median_ns() const;  ///< per call; 0 without samples, else at least 1
   uint64_t spread_ns() const;  ///< median absolute deviation, per call
   uint64_t fastest_ns() const { return fastest_ns_; }
   uint8_t sample_count() const { return count_; }
   uint64_t total_ns() const { return total_ns_; }
+  /// kMaxCallsPerSample calls took no time at all: the clock stands still, results mean nothing.
+  bool clock_stands() const { return clock_stands_; }
 
  private:
+  void lengthen(uint64_t elapsed_ns);
+
   MeasurementLimits limits_;
   uint64_t incumbent_ns_ = 0;
   uint64_t samples_ns_[kMaxSamples] = {};
@@ -46,7 +56,14 @@ class Measurement {
   uint32_t number_ = 1;
   uint8_t count_ = 0;
   bool warm_ = false;
+  bool clock_stands_ = false;
   MeasurementState state_ = MeasurementState::kMore;
 };
+
+/// Sorts in place and returns the median (mean of the middle two); 0 when empty. For a few dozen entries at most.
+uint64_t sort_median(Span<uint64_t> values);
+
+/// Calls that fill min_sample_ns when one takes per_call_ns; 1..kMaxCallsPerSample.
+uint32_t calls_per_sample(uint64_t min_sample_ns, uint64_t per_call_ns);
 
 }  // namespace temper

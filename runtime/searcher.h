@@ -1,5 +1,6 @@
-// Searchers: propose configs of one workload's space and learn from trials. One propose/observe interface; the device core has
-// random and annealing, and grid for spaces that the budget can hold whole. Deterministic by seed; no state shared between runs.
+// Searchers: propose configs of one workload's space and learn from trials. One propose/observe interface; the device
+// core has random and annealing, and grid for spaces that the budget can hold whole. Deterministic by seed; no state
+// shared between runs. Called by the tuner and by host tools; never measures anything, never allocates.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,16 @@ namespace temper {
 
 enum class SearcherKind : uint8_t { kAuto = 0, kGrid, kRandom, kAnnealing };
 inline constexpr uint32_t kEliteCount = 4;
+inline constexpr uint32_t kHintCount = 8;
+inline constexpr uint32_t kChainCount = 4;
 
 struct Elite {
   Config config;
   uint64_t time_ns;  ///< 0: empty
 };
 
-/// Which configs of a run were proposed: exact up to 32-bit hash collisions, open addressing. Shared by all workloads of a run.
+/// Which configs of a run were proposed: exact up to 32-bit hash collisions, open addressing. Shared by all workloads
+/// of a run.
 class VisitedSet {
  public:
   VisitedSet() = default;
@@ -27,11 +31,50 @@ class VisitedSet {
   /// False when full or already there.
   bool insert(uint32_t hash);
   uint32_t count() const { return count_; }
+  bool full() const { return count_ >= capacity_; }
 
  private:
+  uint32_t find(uint32_t hash) const;  ///< index of its entry, or of the empty one where it would go
+
   uint32_t* slots_ = nullptr;
   uint32_t mask_ = 0;
   uint32_t count_ = 0;
+  uint32_t capacity_ = 0;
+};
+
+/// What trials of one workload taught, per (knob, choice): a linear model of the log time on top of the cost model's
+/// prediction, fitted one trial at a time (a Kalman filter with diagonal covariance), and how often configs with that
+/// choice failed.
+class TrialModel {
+ public:
+  TrialModel() = default;
+  TrialModel(Arena& arena, const Space& space);
+
+  /// What to add to the prediction of a config, log2 Q8; lower is better. `explore_q8` favours choices that are little
+  /// known.
+  int32_t adjust(const Space& space, const Config& config, int32_t predicted_q8, uint32_t explore_q8) const;
+  void learn_time(const Space& space, const Config& config, int32_t predicted_q8, uint64_t time_ns, bool lower_bound);
+  void learn_validity(const Space& space, const Config& config, bool valid);
+
+ private:
+  struct Entry {
+    int16_t effect_q8;  ///< log2 of time, against the mean
+    uint8_t variance;   ///< of the effect, 1/1024
+    uint8_t failed, worked;
+    uint8_t penalty;  ///< for likely failures, 1/16 of a log2
+  };
+  void update_penalties(const Space& space);
+
+  Entry* entry_ = nullptr;
+  uint16_t offset_[TEMPER_MAX_KNOBS] = {};
+  uint16_t entry_count_ = 0;
+  uint16_t failed_ = 0, worked_ = 0;
+  bool started_ = false;
+  int32_t mean_q8_ = 0;  ///< of the log time
+  int32_t first_predicted_q8_ = 0;
+  int32_t slope_q8_ = 256;  ///< how far the cost model's differences are believed: 1 at first, towards 0 where it errs
+  int32_t slope_variance_ = 0;
+  int32_t mean_variance_ = 0;
 };
 
 /// One workload's search. Placed in an arena; Space and VisitedSet outlive it.
@@ -40,42 +83,64 @@ class Searcher {
   Searcher() = default;
   Searcher(Arena& arena, SearcherKind kind, const Space* space, VisitedSet* visited, CostModel model, uint64_t seed);
 
+  /// Resolves kAuto: grid where the space surely fits in that many trials (0: not known), else annealing.
+  void choose_kind(uint32_t trials);
+
   /// The next config to try: legal, never proposed before in this run. Bounded work (about `effort` model evaluations).
   /// TEMPER_NOT_FOUND: nothing new is left (or could be found within the bounds): the workload is exhausted.
   Status propose(Config* out, uint32_t effort);
-  /// A config to propose before all others (default, hints); ignored when illegal or visited. At most 8 are kept.
-  void hint(const Config& config);
-  /// The result of a trial. time_ns counts for ok and too_slow (there a lower bound); other outcomes teach validity only.
+  /// A config to propose before all others (default, hints); ignored when illegal or visited. The kHintCount fastest
+  /// are kept.
+  void hint(const Config& config, uint64_t time_ns = 0);
+  /// Marks a config as visited without a proposal or a result of its own. False when it was already.
+  bool visit(const Config& config);
+  bool visited(const Config& config) const;
+  /// The result of a trial. time_ns counts for ok and too_slow (there a lower bound); other outcomes teach validity
+  /// only.
   void observe(const Config& config, temper_outcome outcome, uint64_t time_ns);
   /// Share of the budget that is spent, 0..256: cools the annealing and narrows proposals towards the incumbent.
   void set_progress(uint32_t spent_q8);
 
   Span<const Elite> elites() const { return {elite_, elite_count_}; }  ///< fastest first
   uint32_t trial_count() const { return trial_count_; }
-  uint32_t failed_in_a_row() const { return failed_in_a_row_; }
+  uint32_t failed_in_a_row() const {
+    return failed_in_a_row_;
+  }  ///< with the same outcome, since anything else happened
   bool exhausted() const { return exhausted_; }
+  SearcherKind kind() const { return kind_; }
 
  private:
-  friend struct SearcherInternals;
+  bool take(const Config& config, Config* out);  ///< true when it was new: now it is proposed
+  bool propose_hint(Config* out);
+  bool propose_random(Config* out, uint32_t tries);
+  bool propose_grid(Config* out, uint32_t steps);
+  bool propose_near(Config* out, uint32_t effort);
+  bool propose_climb(Config* out);
+  bool propose_annealed(Config* out, uint32_t effort);
+  void refresh_chains();
+  int32_t score(const Config& config) const;
+
   SearcherKind kind_ = SearcherKind::kAuto;
   const Space* space_ = nullptr;
   VisitedSet* visited_ = nullptr;
   CostModel model_{};
   Random random_{0};
   uint32_t salt_ = 0;
-  Elite elite_[kEliteCount];
+  Elite elite_[kEliteCount] = {};
+  Elite hint_[kHintCount] = {};
+  Config chain_[kChainCount];
+  Config cursor_;  ///< grid: the next config
   uint8_t elite_count_ = 0;
-  Config hint_[8];
   uint8_t hint_count_ = 0;
-  Config cursor_;          ///< grid: the next config
-  bool cursor_started_ = false;
+  uint8_t chain_count_ = 0;
+  uint8_t next_chain_ = 0;
+  bool cursor_done_ = false;
   bool exhausted_ = false;
+  temper_outcome last_outcome_ = TEMPER_OUTCOME_OK;
   uint32_t trial_count_ = 0;
   uint32_t failed_in_a_row_ = 0;
   uint32_t spent_q8_ = 0;
-  int16_t* residual_q8_ = nullptr;    ///< per (knob, choice): mean of measured minus predicted log time, shrunk
-  uint16_t* residual_count_ = nullptr;
-  uint16_t residual_offset_[TEMPER_MAX_KNOBS] = {};
+  TrialModel learned_;
 };
 
 }  // namespace temper

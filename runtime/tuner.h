@@ -1,12 +1,13 @@
 // The tuning loop as a step machine: default first, hints, proposals, build, check, time, record, rematch, commit.
-// The same on a microcontroller, on a Linux board and inside the host tool; only the runner differs. A step is bounded: about 1 ms
-// of search, or one request to the runner. All memory comes from the arena; seeds and clocks are passed in.
+// The same on a microcontroller, on a Linux board and inside the host tool; only the runner differs. A step is bounded:
+// about 1 ms of search, or one request to the runner. All memory comes from the arena; seeds and clocks are passed in.
 #pragma once
 
 #include <cstdint>
 
 #include "runtime/history.h"
 #include "runtime/measurement.h"
+#include "runtime/paired_comparison.h"
 #include "runtime/runner.h"
 #include "runtime/searcher.h"
 #include "temper/temper.h"
@@ -18,39 +19,60 @@ inline constexpr uint32_t kMaxSlots = 8;
 struct TunerOptions {
   SearcherKind searcher = SearcherKind::kAuto;
   MeasurementLimits measurement;
-  uint32_t max_trials = 1024;        ///< sizes the visited set; history included
-  uint8_t stop_after_failures = 8;   ///< failures in a row that end a workload
-  uint32_t early_stopping = 0;       ///< trials without improvement that end a workload; 0: never
-  uint32_t proposal_effort = 256;    ///< model evaluations a proposal may cost
-  uint8_t rematch_contenders = 3;    ///< besides the default
+  uint32_t max_trials = 1024;       ///< sizes the visited set; history included
+  uint8_t stop_after_failures = 8;  ///< failures in a row that end a workload
+  uint32_t early_stopping = 0;      ///< trials without improvement that end a workload; 0: never
+  uint32_t proposal_effort = 256;   ///< model evaluations a proposal may cost
+  uint8_t rematch_contenders = 3;   ///< besides the default
   uint8_t rematch_rounds = 12;
-  uint16_t min_gain_permille = 5;    ///< a win below this is noise: the default stays
-  bool write_intents = false;        ///< where a trial may reset the device
-  bool retune_committed = true;      ///< false: workloads with a valid commit are left alone (second boot)
+  uint16_t min_gain_permille = 5;  ///< a win below this is noise: the default stays
+  bool write_intents = false;      ///< where a trial may reset the device
+  bool retune_committed = true;    ///< false: workloads with a valid commit are left alone (second boot)
   uint64_t seed = 0;
 };
 
 /// Why a workload's search ended.
-enum class StopReason : uint8_t { kRunning = 0, kBudget, kExhausted, kFailures, kNoGain, kCommitted, kDefaultFailed, kUntouched };
+enum class StopReason : uint8_t {
+  kRunning = 0,
+  kBudget,
+  kExhausted,
+  kFailures,
+  kNoGain,
+  kCommitted,
+  kDefaultFailed,
+  kUntouched
+};
+
+enum class DefaultPhase : uint8_t { kTodo = 0, kInFlight, kMeasured, kFailed, kAbsent };
 
 /// What is known of one workload; results of a run.
 struct WorkloadState {
   Space space;
   Searcher searcher;
   Config default_config;
-  Config best_config;              ///< what was committed, or the incumbent so far
-  uint64_t default_ns = 0;         ///< 0: not measured
-  uint64_t best_ns = 0;            ///< incumbent's median
-  uint64_t rematch_default_ns = 0; ///< both from the rematch; 0 before it
+  Config best_config;               ///< what was committed, or the incumbent so far
+  uint64_t default_ns = 0;          ///< 0: not measured
+  uint64_t best_ns = 0;             ///< incumbent's median
+  uint64_t rematch_default_ns = 0;  ///< both from the rematch; 0 before it
   uint64_t rematch_best_ns = 0;
   uint32_t outcomes[TEMPER_OUTCOME_COUNT] = {};  ///< of this run
-  uint32_t trials = 0;             ///< of this run
-  uint32_t resumed_trials = 0;     ///< read from the history
+  uint32_t trials = 0;                           ///< of this run
+  uint32_t resumed_trials = 0;                   ///< read from the history
   uint32_t since_improvement = 0;
-  uint32_t gain_q8 = 256;          ///< recent relative gain, decaying; steers the sharing of the budget
+  uint32_t gain_q8 = 256;  ///< recent relative gain, decaying; steers the sharing of the budget
   StopReason stop = StopReason::kRunning;
-  bool committed = false;          ///< a valid commit exists (this run's or the history's)
+  bool committed = false;  ///< a valid commit exists (this run's or the history's)
   bool kept_default = false;
+
+  // Used by the tuner alone.
+  uint64_t trial_cost_ns = 0;  ///< of late: checking and timing one candidate
+  uint64_t check_ns = 0;       ///< of the default
+  DefaultPhase default_phase = DefaultPhase::kTodo;
+  uint8_t in_flight = 0;           ///< slots that work for it
+  uint8_t default_crashes = 0;     ///< resets of the device while the default ran
+  bool history_committed = false;  ///< best_config is from a commit of the history
+  bool named = false;              ///< its workload frame is in the history
+  bool concluded = false;          ///< the rematch is over, or none is due
 };
 
 /// An event for progress displays; called from step().
@@ -68,15 +90,17 @@ class Tuner {
 
   /// Places its state in the arena. All pointers outlive the tuner. history may be nullptr (memory only).
   /// TEMPER_NO_MEMORY.
-  Status init(Arena& arena, const PackView* pack, const temper_facts* facts, const Fingerprint& fingerprint, Runner runner, CostModel model,
-              History* history, uint64_t (*now_ns)(void*), void* clock_self, const TunerOptions& options);
+  Status init(Arena& arena, const PackView* pack, const temper_facts* facts, const Fingerprint& fingerprint,
+              Runner runner, CostModel model, History* history, uint64_t (*now_ns)(void*), void* clock_self,
+              const TunerOptions& options);
 
-  /// Offers one scanned frame of the history (before start): resumes trials, commits, quarantines open intents. Records of another
-  /// fingerprint become hints.
+  /// Offers one scanned frame of the history (before start): resumes trials, commits, quarantines open intents. Records
+  /// of another fingerprint become hints.
   void resume(const FrameView& frame);
 
   Status start(const temper_budget& budget);
-  /// TEMPER_MORE, TEMPER_OK when complete, TEMPER_NOTHING_TO_TUNE when nothing could be measured, else an error.
+  /// TEMPER_MORE, TEMPER_OK when complete; TEMPER_NOTHING_TO_TUNE when every config tried failed; TEMPER_BUDGET_SPENT
+  /// when the budget did not reach for a single trial; TEMPER_PORT_ERROR when the clock stands still.
   Status step();
   /// No more proposals; confirms and commits what there is. Keep stepping until it is not TEMPER_MORE.
   void stop();
@@ -88,17 +112,117 @@ class Tuner {
   void set_listener(void* context, void (*listener)(void* context, const TunerEvent& event));
 
  private:
-  friend struct TunerInternals;
-  enum class SlotPhase : uint8_t { kFree, kBuilding, kReady, kChecking, kTiming, kContender };
+  enum class SlotPhase : uint8_t { kFree, kBuilding, kReady, kChecking, kTiming, kContestant };
   struct Slot {
     SlotPhase phase = SlotPhase::kFree;
+    bool is_default = false;
+    bool intent = false;  ///< an intent frame was written
     uint32_t workload = 0;
+    uint32_t order = 0;  ///< of submission
+    uint32_t build_us = 0;
+    uint64_t since_ns = 0;  ///< when its build, later its check began
     Config config;
     Measurement measurement;
-    uint32_t build_us = 0;
-    bool is_default = false;
   };
   enum class Phase : uint8_t { kIdle, kSearch, kRematch, kDone };
+  /// The one run that may be in flight.
+  struct InFlight {
+    bool active = false;
+    bool cut_by_budget = false;  ///< its limit is what the budget leaves, not what the candidate deserves
+    uint8_t slot = 0;
+    uint32_t calls = 0;
+    uint64_t since_ns = 0;
+    uint64_t limit_ns = 0;
+  };
+  enum class ContestantPhase : uint8_t { kUnbuilt, kBuilding, kReady, kDropped };
+  struct Contestant {
+    Config config;
+    ContestantPhase phase = ContestantPhase::kUnbuilt;
+    bool is_checked = false;
+    bool is_judged = false;  ///< found not faster: no longer timed
+    uint32_t calls = 1;
+    uint64_t expected_ns = 0;
+  };
+  struct Rematch {
+    uint32_t workload = 0;
+    uint8_t count = 0;    ///< contestants; 0 is the default
+    uint8_t place = 0;    ///< within the round
+    uint8_t loaded = 0;   ///< with a single slot: whose kernel it holds
+    uint64_t end_ns = 0;  ///< no round starts that would end later
+    uint64_t round_since_ns = 0;
+    uint64_t round_ns = 0;  ///< of the last whole round
+    uint64_t build_since_ns = 0;
+    Contestant contestant[kMaxContestants];
+    PairedComparison comparison;
+  };
+
+  // tuner.cc: set-up, history.
+  void place(Arena& arena, const PackView& pack, const temper_facts* facts, bool counting);
+  uint32_t find_workload(uint64_t key) const;
+  void resume_trial(const TrialView& view);
+  void resume_commit(const CommitView& view);
+  void quarantine(bool scanning);
+  void reset_run_state();
+  bool write_frames(WorkloadState& state);
+  void check_storage();
+  bool same_device(uint32_t ordinal) const;
+  void emit(TunerEvent::Kind kind, uint32_t workload, const Config* config, const TrialResult* trial);
+
+  // trial_flow.cc: from proposal to record.
+  Status search_step();
+  bool poll_builds();
+  bool poll_run(RunResult* result);
+  void on_run(const RunResult& result);
+  void after_sample(Slot& slot);
+  bool start_next_run();
+  bool request_run(uint8_t slot, RunKind kind, uint32_t calls, uint64_t limit_ns);
+  bool begin_check(uint8_t index);
+  bool begin_sample(uint8_t index);
+  uint64_t run_limit(const WorkloadState& state, bool is_default, RunKind kind, uint32_t calls) const;
+  bool fill();
+  bool fill_default(uint8_t slot);
+  bool fill_candidate(uint8_t slot);
+  bool submit(uint8_t slot, uint32_t workload, const Config& config, bool is_default);
+  void record(uint8_t slot, temper_outcome outcome);
+  void learn(WorkloadState& state, const Slot& slot, const TrialResult& trial);
+  void drop(uint8_t slot);
+  void settle(uint32_t workload);
+  void stop_workload(uint32_t workload, StopReason reason);
+  bool advance();
+  void end_search();
+  void cut_everything();
+  Status finish();
+
+  // budget_share.cc: what fits, and whose turn it is.
+  uint64_t left_ns() const;
+  uint64_t grace_ns() const;
+  bool past_end() const;
+  uint64_t rematch_cost_ns(const WorkloadState& state, uint32_t contestants) const;
+  uint64_t reserved_ns() const;
+  bool trials_left(const WorkloadState& state) const;
+  uint32_t choose_default() const;
+  uint32_t choose_workload() const;
+  int32_t priority_q8(const WorkloadState& state) const;
+  uint32_t spent_q8(const WorkloadState& state) const;
+  uint32_t in_flight_total() const;
+
+  // rematch.cc: the best few against the default.
+  bool rematch_due(const WorkloadState& state) const;
+  uint32_t contenders(const WorkloadState& state, Config out[kMaxContestants], uint64_t time_ns[kMaxContestants]) const;
+  uint32_t choose_rematch() const;
+  void begin_rematch(uint32_t workload);
+  Status rematch_step();
+  void on_rematch_run(const RunResult& result);
+  void poll_contestants();
+  bool load_contestant(uint32_t index);
+  bool next_rematch_run();
+  uint32_t contestant_in_turn() const;
+  void end_of_round();
+  void drop_contestant(uint32_t index);
+  void end_rematch(bool in_time);
+  void conclude(uint32_t workload, const Config* winner, uint64_t default_ns, uint64_t tuned_ns);
+  void conclude_without_rematch(uint32_t workload);
+  uint8_t slot_of(uint32_t contestant) const;
 
   const PackView* pack_ = nullptr;
   const temper_facts* facts_ = nullptr;
@@ -113,13 +237,35 @@ class Tuner {
   uint32_t workload_count_ = 0;
   VisitedSet visited_;
   Slot slots_[kMaxSlots];
+  InFlight run_;
+  Rematch rematch_;
   Phase phase_ = Phase::kIdle;
   temper_budget budget_{};
   uint64_t started_ns_ = 0;
+  uint64_t stopped_ns_ = 0;   ///< elapsed when stop() was called
+  uint64_t finished_ns_ = 0;  ///< elapsed when the run ended
+  uint64_t slowest_default_ns_ = 0;
+  uint64_t build_ns_ = 0;         ///< of late: from request to ready
+  uint64_t default_cost_ns_ = 0;  ///< of late: checking and timing a default
   uint32_t trials_ = 0;
+  uint32_t order_ = 0;
+  uint32_t chunk_workload_ = 0;
+  uint32_t chunk_left_ = 0;
   bool stopping_ = false;
+  bool clock_stands_ = false;
+  bool storage_lost_ = false;
   void* listener_context_ = nullptr;
   void (*listener_)(void*, const TunerEvent&) = nullptr;
+
+  // The history as it was read.
+  Fingerprint last_fingerprint_{};
+  uint32_t fingerprint_count_ = 0;
+  uint32_t same_device_[8] = {};  ///< bit per ordinal; those past the end count as another device
+  bool fingerprint_written_ = false;
+  uint16_t ordinal_ = 0;  ///< of this run's fingerprint
+  bool intent_open_ = false;
+  uint32_t intent_workload_ = 0;
+  Config intent_config_;
 };
 
 }  // namespace temper

@@ -1,0 +1,327 @@
+// The tuner's set-up: placing, resuming from a history, starting and stopping. See runtime/tuner.h.
+#include "runtime/tuner.h"
+
+#include <new>
+
+namespace temper {
+namespace {
+
+constexpr uint32_t kNoWorkload = UINT32_MAX;
+constexpr uint8_t kDefaultCrashes = 2;  // a power cut may look like one; twice is no accident
+
+uint32_t max_entries(const PackView& pack, const TunerOptions& options) {
+  return options.max_trials > pack.workload_count() ? options.max_trials : pack.workload_count();
+}
+
+}  // namespace
+
+void Tuner::place(Arena& arena, const PackView& pack, const temper_facts* facts, bool counting) {
+  workload_count_ = pack.workload_count();
+  visited_ = VisitedSet(arena, max_entries(pack, options_));
+  Scratch scratch;
+  scratch.values = arena.take_array<int32_t>(pack.longest_program());
+  scratch.intervals = arena.take_array<Interval>(pack.longest_program());
+  states_ = arena.take_array<WorkloadState>(workload_count_);
+  const bool placing = !counting && !arena.overflowed();
+  for (uint32_t i = 0; i < workload_count_; ++i) {
+    const Space space(&pack, i, facts, scratch);
+    if (!placing) {
+      const Searcher sized(arena, options_.searcher, &space, &visited_, model_, options_.seed);
+      continue;
+    }
+    WorkloadState* state = new (&states_[i]) WorkloadState();
+    state->space = space;
+    state->searcher = Searcher(arena, options_.searcher, &state->space, &visited_, model_, options_.seed);
+  }
+}
+
+size_t Tuner::bytes_needed(const PackView& pack, const TunerOptions& options) {
+  Arena arena;
+  Tuner tuner;
+  tuner.options_ = options;
+  const temper_facts no_facts{};
+  tuner.place(arena, pack, &no_facts, true);
+  return arena.used + 64;
+}
+
+Status Tuner::init(Arena& arena, const PackView* pack, const temper_facts* facts, const Fingerprint& fingerprint,
+                   Runner runner, CostModel model, History* history, uint64_t (*now_ns)(void*), void* clock_self,
+                   const TunerOptions& options) {
+  pack_ = pack;
+  facts_ = facts;
+  fingerprint_ = fingerprint;
+  runner_ = runner;
+  runner_.slot_count = runner.slot_count > kMaxSlots ? static_cast<uint8_t>(kMaxSlots) : runner.slot_count;
+  model_ = model;
+  history_ = history;
+  now_ns_ = now_ns;
+  clock_self_ = clock_self;
+  options_ = options;
+  if (runner_.slot_count == 0 || arena.counting()) {
+    return TEMPER_INVALID_ARGUMENT;
+  }
+  place(arena, *pack, facts, false);
+  if (arena.overflowed()) {
+    workload_count_ = 0;
+    return TEMPER_NO_MEMORY;
+  }
+  for (uint32_t i = 0; i < workload_count_; ++i) {
+    WorkloadState& state = states_[i];
+    if (!state.space.default_config(&state.default_config).ok()) {
+      state.default_phase = DefaultPhase::kAbsent;
+    }
+    state.best_config = state.default_config;
+  }
+  return {};
+}
+
+void Tuner::set_listener(void* context, void (*listener)(void* context, const TunerEvent& event)) {
+  listener_context_ = context;
+  listener_ = listener;
+}
+
+void Tuner::emit(TunerEvent::Kind kind, uint32_t workload, const Config* config, const TrialResult* trial) {
+  if (listener_ != nullptr) {
+    const TrialResult none{};
+    listener_(listener_context_, TunerEvent{kind, workload, config, trial != nullptr ? *trial : none});
+  }
+}
+
+uint64_t Tuner::elapsed_ns() const {
+  if (phase_ == Phase::kIdle || phase_ == Phase::kDone) {
+    return finished_ns_;
+  }
+  const uint64_t now = now_ns_(clock_self_);
+  return now > started_ns_ ? now - started_ns_ : 0;
+}
+
+uint32_t Tuner::find_workload(uint64_t key) const {
+  for (uint32_t i = 0; i < workload_count_; ++i) {
+    if (states_[i].space.workload().key == key) {
+      return i;
+    }
+  }
+  return kNoWorkload;
+}
+
+bool Tuner::same_device(uint32_t ordinal) const {
+  return ordinal < 32 * 8 && (same_device_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
+}
+
+void Tuner::resume_trial(const TrialView& view) {
+  const uint32_t index = find_workload(view.trial.workload());
+  Config config;
+  if (index == kNoWorkload || !config_from_knobs(states_[index].space, view.knobs, &config).ok() ||
+      !states_[index].space.legal(config)) {
+    return;
+  }
+  if (intent_open_ && intent_workload_ == index && intent_config_ == config) {
+    intent_open_ = false;
+  }
+  WorkloadState& state = states_[index];
+  const TemplateView& space = state.space.view();
+  const temper_outcome outcome = static_cast<temper_outcome>(view.trial.outcome());
+  const bool same = same_device(view.trial.fingerprint()) && view.trial.template_id() == space.id &&
+                    view.trial.template_version() == space.version;
+  if (!same) {
+    if (outcome == TEMPER_OUTCOME_OK) {
+      state.searcher.hint(config, view.trial.median_ns());
+    }
+    return;
+  }
+  state.searcher.observe(config, outcome, view.trial.median_ns());
+  ++state.resumed_trials;
+  if (config == state.default_config) {
+    state.default_ns = outcome == TEMPER_OUTCOME_OK ? view.trial.median_ns() : state.default_ns;
+    state.default_crashes = static_cast<uint8_t>(
+        outcome == TEMPER_OUTCOME_CRASHED && state.default_crashes < kDefaultCrashes ? state.default_crashes + 1
+        : outcome == TEMPER_OUTCOME_OK                                               ? 0
+                                                                                     : state.default_crashes);
+  }
+  const Span<const Elite> elites = state.searcher.elites();
+  if (!elites.empty()) {
+    state.best_ns = elites[0].time_ns;
+    state.best_config = state.history_committed ? state.best_config : elites[0].config;
+  }
+}
+
+void Tuner::resume_commit(const CommitView& view) {
+  const uint32_t index = find_workload(view.commit.workload());
+  Config config;
+  if (index == kNoWorkload || !config_from_knobs(states_[index].space, view.knobs, &config).ok() ||
+      !states_[index].space.legal(config)) {
+    return;
+  }
+  WorkloadState& state = states_[index];
+  const TemplateView& space = state.space.view();
+  if (!same_device(view.commit.fingerprint()) || view.commit.template_id() != space.id ||
+      view.commit.template_version() != space.version) {
+    state.searcher.hint(config, view.commit.tuned_ns());
+    return;
+  }
+  state.committed = true;
+  state.history_committed = true;
+  state.best_config = config;
+  state.kept_default = view.commit.kept_default() != 0;
+  state.rematch_default_ns = view.commit.default_ns();
+  state.rematch_best_ns = view.commit.tuned_ns();
+}
+
+// A config whose trial never ended took the device down with it, or power failed: it is not tried again. That is
+// written down as a trial, so that it holds whatever becomes of the intent; but not while the history is being scanned.
+void Tuner::quarantine(bool scanning) {
+  if (!intent_open_) {
+    return;
+  }
+  intent_open_ = false;
+  WorkloadState& state = states_[intent_workload_];
+  const bool is_default = intent_config_ == state.default_config;
+  if (is_default && state.default_crashes < kDefaultCrashes) {
+    ++state.default_crashes;
+  }
+  state.searcher.observe(intent_config_, TEMPER_OUTCOME_CRASHED, 0);
+  ++state.resumed_trials;
+  if (!scanning && write_frames(state)) {
+    const TrialResult crashed{TEMPER_OUTCOME_CRASHED, 0, 0, 0, 0, is_default};
+    (void)append_trial(*history_, state.space, intent_config_, ordinal_, crashed);
+    check_storage();
+  }
+}
+
+void Tuner::resume(const FrameView& frame) {
+  if (frame.type == FrameType::kFingerprint && read_fingerprint(frame, &last_fingerprint_).ok()) {
+    if (fingerprint_count_ < 32 * 8 && (compare(last_fingerprint_, fingerprint_) & kFingerprintDecisive) == 0) {
+      same_device_[fingerprint_count_ / 32] |= 1u << (fingerprint_count_ % 32);
+    }
+    ++fingerprint_count_;
+  } else if (frame.type == FrameType::kWorkload) {
+    WorkloadNameView view;
+    const uint32_t index = read_workload(frame, &view).ok() ? find_workload(view.head.workload()) : kNoWorkload;
+    if (index != kNoWorkload) {
+      states_[index].named = true;
+    }
+  } else if (frame.type == FrameType::kIntent) {
+    IntentView view;
+    if (!read_intent(frame, &view).ok()) {
+      return;
+    }
+    quarantine(true);  // at most one trial is open at a time, so the one before this never ended
+    const uint32_t index = find_workload(view.intent.workload());
+    intent_open_ = index != kNoWorkload && view.intent.template_id() == states_[index].space.view().id &&
+                   view.intent.template_version() == states_[index].space.view().version &&
+                   config_from_knobs(states_[index].space, view.knobs, &intent_config_).ok();
+    intent_workload_ = index;
+  } else if (frame.type == FrameType::kTrial) {
+    TrialView view;
+    if (read_trial(frame, &view).ok()) {
+      resume_trial(view);
+    }
+  } else if (frame.type == FrameType::kCommit) {
+    CommitView view;
+    if (read_commit(frame, &view).ok()) {
+      resume_commit(view);
+    }
+  }
+}
+
+void Tuner::check_storage() {
+  if (!storage_lost_ && !history_->failure().ok()) {
+    storage_lost_ = true;
+    emit(TunerEvent::Kind::kStorageLost, 0, nullptr, nullptr);
+  }
+}
+
+// The frames that a trial or commit of this workload refers to. False: there is no history to write to.
+bool Tuner::write_frames(WorkloadState& state) {
+  if (history_ == nullptr) {
+    return false;
+  }
+  if (!fingerprint_written_) {
+    fingerprint_written_ = true;
+    const bool known = fingerprint_count_ > 0 && compare(last_fingerprint_, fingerprint_) == 0;
+    ordinal_ = static_cast<uint16_t>(known ? fingerprint_count_ - 1 : fingerprint_count_);
+    if (!known) {
+      (void)append_fingerprint(*history_, fingerprint_);
+    }
+  }
+  if (!state.named) {
+    state.named = true;
+    (void)append_workload(*history_, state.space.workload());
+  }
+  check_storage();
+  return history_->writable();
+}
+
+void Tuner::reset_run_state() {
+  trials_ = 0;
+  slowest_default_ns_ = 0;
+  run_ = InFlight();
+  chunk_left_ = 0;
+  stopping_ = false;
+  clock_stands_ = false;
+  stopped_ns_ = 0;
+  for (uint32_t i = 0; i < workload_count_; ++i) {
+    WorkloadState& state = states_[i];
+    const bool absent = state.default_phase == DefaultPhase::kAbsent;
+    const bool left_alone = state.committed && !options_.retune_committed;
+    state.trials = 0;
+    state.since_improvement = 0;
+    state.gain_q8 = 256;
+    state.in_flight = 0;
+    state.history_committed = state.committed;
+    for (uint32_t& outcome : state.outcomes) {
+      outcome = 0;
+    }
+    state.stop = left_alone ? StopReason::kCommitted : absent ? StopReason::kExhausted : StopReason::kRunning;
+    state.concluded = state.stop != StopReason::kRunning;
+    if (!absent) {
+      state.default_phase = state.default_crashes >= kDefaultCrashes ? DefaultPhase::kFailed : DefaultPhase::kTodo;
+      if (!state.searcher.visited(state.default_config)) {
+        state.searcher.visit(state.default_config);
+      }
+    }
+    const uint32_t share = budget_.trials / workload_count_;
+    const uint32_t limit = budget_.trials_per_workload != 0 && (share == 0 || budget_.trials_per_workload < share)
+                               ? budget_.trials_per_workload
+                               : share;
+    state.searcher.choose_kind(limit == 0 ? 0 : limit + state.resumed_trials);
+  }
+}
+
+Status Tuner::start(const temper_budget& budget) {
+  if (workload_count_ == 0) {
+    return TEMPER_NOTHING_TO_TUNE;
+  }
+  if (phase_ == Phase::kSearch || phase_ == Phase::kRematch) {
+    return TEMPER_INVALID_ARGUMENT;
+  }
+  budget_ = budget;
+  started_ns_ = now_ns_(clock_self_);
+  phase_ = Phase::kSearch;
+  quarantine(false);
+  reset_run_state();
+  return {};
+}
+
+Status Tuner::step() {
+  switch (phase_) {
+    case Phase::kIdle:
+      return TEMPER_INVALID_ARGUMENT;
+    case Phase::kDone:
+      return finish();
+    case Phase::kSearch:
+      return search_step();
+    case Phase::kRematch:
+      return rematch_step();
+  }
+  return TEMPER_INVALID_ARGUMENT;
+}
+
+void Tuner::stop() {
+  if (!stopping_ && (phase_ == Phase::kSearch || phase_ == Phase::kRematch)) {
+    stopped_ns_ = elapsed_ns();
+    stopping_ = true;
+  }
+}
+
+}  // namespace temper
