@@ -1,0 +1,29 @@
+// This machine as the host tools tune it: its target's name, its facts and its fingerprint. Probed once per command.
+#pragma once
+
+#include <string>
+
+#include "runtime/fingerprint.h"
+#include "runtime/pack_view.h"
+#include "schedules/result.h"
+
+namespace temper {
+
+struct HostDevice {
+  std::string target;  ///< instruction set and processor, also a file name: "x86_64-znver4"
+  std::string cpu_name;
+  uint64_t target_hash = 0;
+  temper_facts facts{};
+  uint32_t core_type = 0;
+};
+
+/// `threads`: what plans may use; 0 means one. TEMPER_INVALID_ARGUMENT beyond the CPUs that this process may run on.
+Result<HostDevice> probe_host(uint32_t threads);
+
+/// What results of kernels built here, for this pack, are valid for.
+Fingerprint host_fingerprint(const HostDevice& device, const PackView& pack);
+
+/// "core type, threads" for a mask of FingerprintField.
+std::string fingerprint_fields_text(uint32_t fields);
+
+}  // namespace temper
