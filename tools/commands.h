@@ -1,0 +1,13 @@
+// The subcommands of `temper`. main.cc calls each once; a command adds itself to `app` and, when it was chosen, runs in
+// its callback and sets *exit_code. A new command: one line here, one in main.cc, one file.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace temper {
+
+void add_import_command(CLI::App& app, int* exit_code);
+
+}  // namespace temper

@@ -1,0 +1,96 @@
+// The `temper` command: finds the subcommand, reports wrong use, returns its exit code. Everything else is in the
+// commands' own files.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/suggestion.h"
+
+namespace temper {
+namespace {
+
+using AddCommand = void (*)(CLI::App&, int*);
+constexpr AddCommand kCommands[] = {
+    add_import_command,
+};
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!command->get_group().empty()) {
+      names.push_back(command->get_name());
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+int wrong_use(const std::string& what, const std::string& see) {
+  std::fprintf(stderr, "temper: %s\nSee '%s --help'.\n", what.c_str(), see.c_str());
+  return kExitWrongUse;
+}
+
+/// The word that names no command; empty when the first argument is a command or an option.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') {
+    return "";
+  }
+  const std::string word = argv[1];
+  const auto named_so = [&](const CLI::App* command) { return command->get_name() == word; };
+  return app.get_subcommands(named_so).empty() ? word : "";
+}
+
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();  // those that were parsed
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::string see = chosen.empty() ? "temper" : "temper " + command.get_name();
+  if (error.get_name() == "ExtrasError") {
+    for (const std::string& extra : command.remaining()) {
+      const std::string word = extra.substr(0, extra.find('='));
+      const bool option = !word.empty() && word[0] == '-';
+      return wrong_use((option ? "unknown option '" : "unexpected argument '") + word + "'" +
+                           (option ? did_you_mean(word, option_names(command)) : ""),
+                       see);
+    }
+  }
+  return wrong_use(error.what(), see);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Tunes compute kernels on the device that runs them.", "temper");
+  app.footer("Example: temper tune mobilenet_v2 --budget 60s");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "temper 0.1.0");
+  int exit_code = kExitDone;
+  for (const AddCommand add : kCommands) {
+    add(app, &exit_code);
+  }
+  const std::string unknown = unknown_command(app, argc, argv);
+  if (!unknown.empty()) {
+    return wrong_use("'" + unknown + "' is not a command" + did_you_mean(unknown, command_names(app)), "temper");
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error);
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace temper
+
+int main(int argc, char** argv) { return temper::run(argc, argv); }
