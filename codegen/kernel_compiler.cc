@@ -1,0 +1,78 @@
+#include "codegen/kernel_compiler.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "codegen/lower_contraction.h"
+#include "codegen/machine_code.h"
+#include "schedules/nests.h"
+
+namespace temper {
+namespace {
+
+Result<bool> check_request(const KernelRequest& request, const Target& target) {
+  const bool gemm = request.template_id == TemplateId::kGemm;
+  if (!gemm && request.template_id != TemplateId::kDepthwise) {
+    return Error{TEMPER_UNSUPPORTED, request.symbol + ": unknown template"};
+  }
+  const size_t knobs = gemm ? size_t{kGemmKnobCount} : size_t{kDepthwiseKnobCount};
+  const size_t dims = gemm ? size_t{kGemmDimCount} : size_t{kDwDimCount};
+  if (request.knobs.size() != knobs || (request.mode == KernelMode::kBaked && request.dims.size() != dims)) {
+    return Error{TEMPER_UNSUPPORTED, request.symbol + ": wants " + std::to_string(knobs) + " knobs and " + std::to_string(dims) + " dims"};
+  }
+  const int32_t lanes = request.knobs[gemm ? size_t{kKnobLanes} : size_t{kDwKnobLanes}];
+  if (lanes < 1 || lanes > target.lanes || (lanes & (lanes - 1)) != 0) {
+    return Error{TEMPER_UNSUPPORTED, request.symbol + ": " + std::to_string(lanes) + " lanes; " + target.name + " has up to " +
+                                         std::to_string(target.lanes) + ", a power of two"};
+  }
+  return true;
+}
+
+Result<bool> lower_gemm(llvm::Module& module, const Target& target, const KernelRequest& request, const NestInput& input) {
+  Result<LoopNest> nest = gemm_nest(input);
+  if (!nest) {
+    return Error{nest.error().code, request.symbol + ": " + nest.error().message};
+  }
+  Emitter emitter(module, target, request.knobs[kKnobLanes]);
+  emitter.begin_kernel(request.symbol);
+  ContractionLowering(emitter, *nest, input.dim(kGemmASource)).walk();
+  emitter.finish_kernel();
+  return true;
+}
+
+}  // namespace
+
+Result<bool> lower_kernel(llvm::Module& module, const Target& target, const KernelRequest& request) {
+  if (Result<bool> checked = check_request(request, target); !checked) {
+    return checked;
+  }
+  const NestInput input{request.mode == KernelMode::kBaked ? &request.dims : nullptr, request.knobs};
+  return lower_gemm(module, target, request, input);
+}
+
+Result<ObjectFile> compile_kernels(const Target& target, const std::vector<KernelRequest>& requests) {
+  Result<std::unique_ptr<llvm::TargetMachine>> machine = target_machine(target);
+  if (!machine) {
+    return machine.error();
+  }
+  llvm::LLVMContext context;
+  llvm::Module module("temper_kernels", context);
+  module.setDataLayout((*machine)->createDataLayout());
+  module.setTargetTriple(target.triple);
+  for (const KernelRequest& request : requests) {
+    if (Result<bool> lowered = lower_kernel(module, target, request); !lowered) {
+      return lowered.error();
+    }
+  }
+#ifndef NDEBUG
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (llvm::verifyModule(module, &stream)) {
+    return Error{TEMPER_BAD_DATA, "the lowering made invalid IR: " + message};
+  }
+#endif
+  return emit_object(module, **machine);
+}
+
+}  // namespace temper

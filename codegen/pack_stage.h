@@ -1,0 +1,37 @@
+// Emits the packing of one operand's block into the workspace: panels or rows, from a strided matrix or through an image view.
+// Private to codegen; called by the contraction lowering at the loop where the nest packs.
+#pragma once
+
+#include "codegen/nest_walker.h"
+
+namespace temper {
+
+struct PackStage {
+  Emitter& e;
+  const LoopNest& nest;
+  const Access& access;
+  AxisId axis;                          ///< m of A, n of B
+  const std::vector<AxisState>& axes;   ///< at the start of the block
+  llvm::Value* source;                  ///< of this batch entry
+  llvm::Value* place;
+
+  void emit() const;
+
+ private:
+  llvm::Value* position(AxisId of) const { return e.add(axes[of].origin, axes[of].inside); }
+  void plain() const;
+  void plain_rows(llvm::Value* from) const;
+  void plain_panels(llvm::Value* from, llvm::Value* tile_stride, llvm::Value* depth_stride) const;
+  void along_tile(llvm::Value* from, llvm::Value* to, llvm::Value* left, llvm::Value* depth_stride) const;
+  void along_depth(llvm::Value* from, llvm::Value* to, llvm::Value* left, llvm::Value* tile_stride) const;
+  void by_element(llvm::Value* from, llvm::Value* to, llvm::Value* left, llvm::Value* tile_stride,
+                  const std::function<llvm::Value*(llvm::Value*)>& depth_offset) const;
+  void transpose_four(const Values& rows, llvm::Value* to, llvm::Value* depth) const;
+  void image() const;
+  void image_rows() const;
+  void image_panels_of_rows() const;
+  void image_panels_of_columns() const;
+  void filter_panels() const;
+};
+
+}  // namespace temper
