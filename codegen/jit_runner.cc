@@ -88,15 +88,15 @@ Status JitRunner::build(uint8_t index, uint32_t workload, const Config& config) 
   slot.workload = workload;
   slot.config = config;
   slot.ticket = next_ticket_++;
+  if (digests_[workload].state == DigestState::kUnknown) {
+    digests_[workload].state = DigestState::kWanted;
+  }
   if (const CachedObject* cached = find_cached(workload, config)) {
     ++costs_.builds_from_cache;
     finish_build(index, TEMPER_OUTCOME_OK, cached->build_us, cached->object);
     return {};
   }
   slot.phase = SlotPhase::kQueued;
-  if (digests_[workload].state == DigestState::kUnknown) {
-    digests_[workload].state = DigestState::kWanted;
-  }
   digests_ahead_ = std::max(digests_ahead_, workload + 2);
   step();
   return {};
@@ -105,7 +105,8 @@ Status JitRunner::build(uint8_t index, uint32_t workload, const Config& config) 
 bool JitRunner::poll_build(uint8_t index, temper_outcome* outcome, uint32_t* build_us) {
   step();
   const Slot& slot = slots_[index];
-  if (slot.phase != SlotPhase::kDone) {
+  // The tuner has one run in flight: a check that waits for its digest would hold up everybody, so a build that is ahead of it waits.
+  if (slot.phase != SlotPhase::kDone || (slot.outcome == TEMPER_OUTCOME_OK && digest_pending(slot.workload))) {
     return false;
   }
   *outcome = slot.outcome;
@@ -130,9 +131,6 @@ Status JitRunner::run(uint8_t index, RunKind kind, uint32_t number, uint64_t lim
   run_.limit_ns = limit_ns;
   run_.ticket = next_ticket_++;
   run_.requested_ns = steady_ns();
-  if (kind == RunKind::kCheck && digests_[slots_[index].workload].state == DigestState::kUnknown) {
-    digests_[slots_[index].workload].state = DigestState::kWanted;
-  }
   step();
   return {};
 }
@@ -265,6 +263,7 @@ void JitRunner::take_answer(Builder* builder, const Message& message, std::vecto
     digest.value = message.number;
     digest.state = message.outcome == TEMPER_OUTCOME_OK ? DigestState::kKnown : DigestState::kFailed;
     builder->job = Job::kNone;
+    something_changed_ = true;
   }
 }
 
@@ -277,6 +276,7 @@ void JitRunner::give_up_job(Builder* builder, temper_outcome outcome) {
   } else if (builder->job == Job::kDigest) {
     Digest& digest = digests_[builder->workload];
     digest.state = ++digest.failures < kDigestTries ? DigestState::kWanted : DigestState::kFailed;
+    something_changed_ = true;
   }
   builder->job = Job::kNone;
 }
@@ -372,21 +372,26 @@ uint64_t JitRunner::nearest_deadline_ns() const {
   return nearest;
 }
 
-/// A check that waits comes first, then builds, then digests that will be needed, then those that may be.
+bool JitRunner::digest_pending(uint32_t workload) const {
+  const DigestState state = digests_[workload].state;
+  return state == DigestState::kWanted || state == DigestState::kComputing;
+}
+
+/// Digests that a finished build waits for come first, then builds, then digests that will be needed, then those that may be.
 void JitRunner::assign_jobs() {
+  const auto count = static_cast<uint32_t>(digests_.size());
   for (const auto& builder : builders_) {
     if (builder->job != Job::kNone || !builder->process.running()) {
       continue;
     }
-    const uint32_t count = static_cast<uint32_t>(digests_.size());
-    if (run_.phase == RunPhase::kWaitsForDigest && run_.kind == RunKind::kCheck &&
-        assign_digest(builder.get(), DigestState::kWanted, slots_[run_.slot].workload, slots_[run_.slot].workload + 1)) {
-      continue;
+    bool assigned = false;
+    for (const Slot& slot : slots_) {
+      assigned = assigned || (slot.phase == SlotPhase::kDone && slot.outcome == TEMPER_OUTCOME_OK &&
+                              assign_digest(builder.get(), DigestState::kWanted, slot.workload, slot.workload + 1));
     }
-    if (assign_build(builder.get()) || assign_digest(builder.get(), DigestState::kWanted, 0, count)) {
-      continue;
+    if (!assigned && !assign_build(builder.get()) && !assign_digest(builder.get(), DigestState::kWanted, 0, count)) {
+      assign_digest(builder.get(), DigestState::kUnknown, 0, std::min(digests_ahead_, count));
     }
-    assign_digest(builder.get(), DigestState::kUnknown, 0, std::min(digests_ahead_, count));
   }
 }
 

@@ -128,6 +128,7 @@ class JitRunner {
   void finish_run(temper_outcome outcome, uint64_t elapsed_ns);
   void enforce_deadlines();
   void assign_jobs();
+  bool digest_pending(uint32_t workload) const;
   bool assign_digest(Builder* builder, DigestState state, uint32_t first, uint32_t end);
   bool assign_build(Builder* builder);
   void send_run();

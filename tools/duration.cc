@@ -40,7 +40,11 @@ std::string duration_text(uint64_t ns) {
   }
   const double scaled = value / shown->ns;
   char text[48];
-  std::snprintf(text, sizeof text, "%.*f %s", shown->ns == 1.0 || scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2, scaled, shown->name);
+  std::snprintf(text, sizeof text, "%.*f %s",
+                shown->ns == 1.0 || scaled >= 100 ? 0
+                : scaled >= 10                    ? 1
+                                                  : 2,
+                scaled, shown->name);
   return text;
 }
 

@@ -36,7 +36,8 @@ Result<HistoryFile> open_history_to_append(const std::string& path) {
   HistoryFile history;
   history.path = path;
   if (path.empty()) {
-    history.warning = "neither XDG_DATA_HOME nor HOME is set; results are kept in memory only (name a file with --history)";
+    history.warning =
+        "neither XDG_DATA_HOME nor HOME is set; results are kept in memory only (name a file with --history)";
     return history;
   }
   std::error_code error;
@@ -53,7 +54,8 @@ Result<HistoryFile> open_history_to_append(const std::string& path) {
     return history;
   }
   if (status == TEMPER_BUSY) {
-    return Error{TEMPER_BUSY, path + ": another temper is tuning with this history; wait for it, or use --history FILE"};
+    return Error{TEMPER_BUSY,
+                 path + ": another temper is tuning with this history; wait for it, or use --history FILE"};
   }
   history.warning = path + " cannot be written (" + reason + "); ";
   if (temper_linux_file_open(path.c_str(), TEMPER_LINUX_READ, kCapacityBytes, &file) == TEMPER_OK) {

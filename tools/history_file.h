@@ -1,5 +1,5 @@
-// The user's history: where it lies, and opening it. Folders are made; a history that cannot be written is read, or else kept in
-// memory, with one warning: tuning goes on. Used by the commands that tune or look up.
+// The user's history: where it lies, and opening it. Folders are made; a history that cannot be written is read, or
+// else kept in memory, with one warning: tuning goes on. Used by the commands that tune or look up.
 #pragma once
 
 #include <memory>

@@ -44,7 +44,8 @@ Result<HostDevice> probe_host(uint32_t threads) {
 
 Fingerprint host_fingerprint(const HostDevice& device, const PackView& pack) {
   const uint32_t driver = crc32(0, &kGeneratorVersion, sizeof kGeneratorVersion);
-  return make_fingerprint(device.target_hash, device.facts, device.core_type, driver, pack.pack_hash(), pack.feature_version());
+  return make_fingerprint(device.target_hash, device.facts, device.core_type, driver, pack.pack_hash(),
+                          pack.feature_version());
 }
 
 std::string fingerprint_fields_text(uint32_t fields) {

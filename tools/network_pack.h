@@ -1,4 +1,5 @@
-// A network's workloads as a pack in memory: spaces without variants, for the JIT. Made by tune and bench; owns what it views.
+// A network's workloads as a pack in memory: spaces without variants, for the JIT. Made by tune and bench; owns what it
+// views.
 #pragma once
 
 #include <memory>

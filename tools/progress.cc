@@ -17,14 +17,17 @@ constexpr int kBarCells = 24;
 constexpr size_t kNarrowestTerminal = 20;
 
 const char* stop_text(StopReason reason) {
-  static constexpr const char* kTexts[] = {"running",        "budget spent", "every config tried", "too many failures in a row",
-                                           "no more gain",   "committed",    "the default failed", "budget did not reach it"};
+  static constexpr const char* kTexts[] = {
+      "running",      "budget spent", "every config tried", "too many failures in a row",
+      "no more gain", "committed",    "the default failed", "budget did not reach it"};
   const auto index = static_cast<size_t>(reason);
   return index < std::size(kTexts) ? kTexts[index] : "stopped";
 }
 
 std::string gain_text(uint64_t default_ns, uint64_t tuned_ns) {
-  return default_ns == 0 || tuned_ns == 0 ? "" : decimal(static_cast<double>(default_ns) / static_cast<double>(tuned_ns), 2) + "x";
+  return default_ns == 0 || tuned_ns == 0
+             ? ""
+             : decimal(static_cast<double>(default_ns) / static_cast<double>(tuned_ns), 2) + "x";
 }
 
 size_t terminal_columns() {
@@ -55,8 +58,9 @@ void Progress::on_event(const Tuner& tuner, const TunerEvent& event) {
   if (event.kind == TunerEvent::Kind::kCommit) {
     const bool kept = state.kept_default;
     line += "default " + duration_text(state.rematch_default_ns);
-    line += kept ? ", kept" : ", tuned " + duration_text(state.rematch_best_ns) + " (" +
-                                  gain_text(state.rematch_default_ns, state.rematch_best_ns) + ")";
+    line += kept ? ", kept"
+                 : ", tuned " + duration_text(state.rematch_best_ns) + " (" +
+                       gain_text(state.rematch_default_ns, state.rematch_best_ns) + ")";
     say(line + ", " + std::to_string(state.trials) + (state.trials == 1 ? " trial" : " trials"));
   } else if (state.stop == StopReason::kFailures || state.stop == StopReason::kDefaultFailed) {
     say(line + stop_text(state.stop));
@@ -81,10 +85,12 @@ void Progress::refresh(const Tuner& tuner) {
 }
 
 void Progress::draw(const Tuner& tuner) {
-  const double by_time = budget_ns_ == 0 ? 0.0 : static_cast<double>(tuner.elapsed_ns()) / static_cast<double>(budget_ns_);
+  const double by_time =
+      budget_ns_ == 0 ? 0.0 : static_cast<double>(tuner.elapsed_ns()) / static_cast<double>(budget_ns_);
   const double by_trials = trials_ == 0 ? 0.0 : static_cast<double>(tuner.trials()) / static_cast<double>(trials_);
   const int filled = std::min(kBarCells, static_cast<int>(std::max(by_time, by_trials) * kBarCells));
-  std::string line = "[" + std::string(static_cast<size_t>(filled), '#') + std::string(static_cast<size_t>(kBarCells - filled), '.') + "] ";
+  std::string line = "[" + std::string(static_cast<size_t>(filled), '#') +
+                     std::string(static_cast<size_t>(kBarCells - filled), '.') + "] ";
   line += decimal(static_cast<double>(tuner.elapsed_ns()) / 1e9, 0);
   line += budget_ns_ == 0 ? " s" : "/" + decimal(static_cast<double>(budget_ns_) / 1e9, 0) + " s";
   line += "  " + std::to_string(tuner.trials()) + " trials";

@@ -1,5 +1,5 @@
-// Progress of a tuning run on standard error: a live bar on a terminal, one line per workload elsewhere, nothing when quiet.
-// Called by tune; prints, never decides.
+// Progress of a tuning run on standard error: a live bar on a terminal, one line per workload elsewhere, nothing when
+// quiet. Called by tune; prints, never decides.
 #pragma once
 
 #include <cstdint>

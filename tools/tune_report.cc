@@ -58,7 +58,9 @@ nlohmann::ordered_json workload_json(const WorkloadReport& workload) {
   for (const auto& [knob, value] : workload.config) {
     config[knob] = value;
   }
-  const auto time = [](uint64_t ns) { return ns == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(rounded(microseconds(ns))); };
+  const auto time = [](uint64_t ns) {
+    return ns == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(rounded(microseconds(ns)));
+  };
   nlohmann::ordered_json json;
   json["name"] = workload.name;
   json["operator"] = workload.operator_name;
@@ -73,7 +75,8 @@ nlohmann::ordered_json workload_json(const WorkloadReport& workload) {
   json["outcomes"] = outcomes;
   json["source"] = workload.source;
   json["config"] = config;
-  json["max_abs_error"] = workload.max_abs_error ? nlohmann::ordered_json(*workload.max_abs_error) : nlohmann::ordered_json();
+  json["max_abs_error"] =
+      workload.max_abs_error ? nlohmann::ordered_json(*workload.max_abs_error) : nlohmann::ordered_json();
   return json;
 }
 
@@ -89,8 +92,10 @@ std::string skipped_line(const TuneReport& report) {
   if (operators == 0) {
     return "";
   }
-  const double share = all + skipped == 0 ? 0.0 : 100.0 * static_cast<double>(skipped) / static_cast<double>(all + skipped);
-  return "Not tuned: " + std::to_string(operators) + " other operators, " + decimal(share, 1) + " % of the arithmetic.\n";
+  const double share =
+      all + skipped == 0 ? 0.0 : 100.0 * static_cast<double>(skipped) / static_cast<double>(all + skipped);
+  return "Not tuned: " + std::to_string(operators) + " other operators, " + decimal(share, 1) +
+         " % of the arithmetic.\n";
 }
 
 }  // namespace
@@ -133,15 +138,19 @@ std::string report_text(const TuneReport& report, ReportColumns columns) {
   for (const WorkloadReport& workload : report.workloads) {
     const bool both = measured(workload);
     unmeasured += both ? 0 : 1;
-    const std::string check = workload.outcomes[TEMPER_OUTCOME_WRONG_RESULT] > 0 ? "wrong" : workload.max_abs_error ? "ok" : "failed";
-    table.add_row({workload.operator_name, workload.shape, std::to_string(workload.count), time_cell(workload.default_ns),
-                   time_cell(workload.tuned_ns), both ? decimal(ratio(workload.default_ns, workload.tuned_ns), 2) + "x" : "-",
+    const std::string check = workload.outcomes[TEMPER_OUTCOME_WRONG_RESULT] > 0 ? "wrong"
+                              : workload.max_abs_error                           ? "ok"
+                                                                                 : "failed";
+    table.add_row({workload.operator_name, workload.shape, std::to_string(workload.count),
+                   time_cell(workload.default_ns), time_cell(workload.tuned_ns),
+                   both ? decimal(ratio(workload.default_ns, workload.tuned_ns), 2) + "x" : "-",
                    bench ? check : std::to_string(workload.trials), workload.source});
   }
   std::string text = table.text();
   text += "\n" + report.network + " on " + report.target + ": sum of kernel times " +
           decimal(microseconds(report.total_default_ns()) / 1e3, 3) + " ms default, " +
-          decimal(microseconds(report.total_tuned_ns()) / 1e3, 3) + " ms tuned, " + decimal(report.speedup(), 2) + "x\n";
+          decimal(microseconds(report.total_tuned_ns()) / 1e3, 3) + " ms tuned, " + decimal(report.speedup(), 2) +
+          "x\n";
   if (unmeasured > 0) {
     text += std::to_string(unmeasured) + " of " + std::to_string(report.workloads.size()) +
             " workloads were not measured and are not in the sum.\n";
@@ -156,7 +165,8 @@ nlohmann::ordered_json report_json(const TuneReport& report) {
   json["target"] = report.target;
   json["fingerprint"] = fingerprint_json(report.fingerprint);
   json["seed"] = report.seed;
-  json["budget_s"] = report.budget_ns == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(static_cast<double>(report.budget_ns) / 1e9);
+  json["budget_s"] = report.budget_ns == 0 ? nlohmann::ordered_json()
+                                           : nlohmann::ordered_json(static_cast<double>(report.budget_ns) / 1e9);
   json["elapsed_s"] = rounded(static_cast<double>(report.elapsed_ns) / 1e9);
   json["trials"] = report.trials;
   json["workloads"] = nlohmann::ordered_json::array();

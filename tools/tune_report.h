@@ -1,4 +1,5 @@
-// What tune and bench tell at their end: the table for people and the JSON whose keys others rely on. Called by both; prints nothing.
+// What tune and bench tell at their end: the table for people and the JSON whose keys others rely on. Called by both;
+// prints nothing.
 #pragma once
 
 #include <cstdint>

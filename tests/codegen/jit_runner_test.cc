@@ -34,10 +34,9 @@ class Bench {
     std::vector<NetworkWorkload> workloads;
     std::vector<std::string> texts;
     for (int fault = 1; fault < static_cast<int>(Fault::kFaultEnd); ++fault) {
-      const Result<Workload> workload = parse_workload(workload_with(static_cast<Fault>(fault)));
-      REQUIRE(workload);
-      workloads.push_back(NetworkWorkload{*workload, "w" + std::to_string(fault), 1});
-      texts.push_back(canonical_text(*workload));
+      const Workload workload = workload_with(static_cast<Fault>(fault));
+      workloads.push_back(NetworkWorkload{workload, std::to_string(fault), 1});
+      texts.push_back(canonical_text(workload));
     }
     PackOptions pack_options;
     pack_options.target = "native";

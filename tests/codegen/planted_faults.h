@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
+
+#include "schedules/workload.h"
 
 namespace temper {
 
@@ -28,9 +28,12 @@ enum class Fault : int32_t {
 
 inline constexpr int32_t kFaultTile = 4;
 
-inline std::string workload_with(Fault fault) {
-  return "matmul f32 1x" + std::to_string(kFaultTile) + "x" + std::to_string(kFaultTile) + "x" +
-         std::to_string(static_cast<int32_t>(fault));
+inline Workload workload_with(Fault fault) {
+  Workload workload;
+  workload.op = Operator::kMatmul;
+  workload.matmul.m = workload.matmul.n = kFaultTile;
+  workload.matmul.k = static_cast<int32_t>(fault);
+  return workload;
 }
 
 }  // namespace temper
