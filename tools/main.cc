@@ -55,14 +55,13 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();  // those that were parsed
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string see = chosen.empty() ? "temper" : "temper " + command.get_name();
-  if (error.get_name() == "ExtrasError") {
-    for (const std::string& extra : command.remaining()) {
-      const std::string word = extra.substr(0, extra.find('='));
-      const bool option = !word.empty() && word[0] == '-';
-      return wrong_use((option ? "unknown option '" : "unexpected argument '") + word + "'" +
-                           (option ? did_you_mean(word, option_names(command)) : ""),
-                       see);
-    }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+    const auto option = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
+    std::stable_partition(extras.begin(), extras.end(), option);
+    const std::string word = extras.empty() ? "" : extras.front().substr(0, extras.front().find('='));
+    return option(word) ? wrong_use("unknown option '" + word + "'" + did_you_mean(word, option_names(command)), see)
+                        : wrong_use("unexpected argument '" + word + "'", see);
   }
   return wrong_use(error.what(), see);
 }

@@ -39,7 +39,7 @@ void add_network_argument(CLI::App& command, NetworkArgument* argument) {
   command.add_option("NET", argument->network, "ONNX file, .workloads file, or built-in network")->required();
   command.add_option("--shape", argument->shapes, "shape of a graph input: NAME=1x3x224x224")->type_name("NAME=SHAPE");
   command
-      .add_option("--dimension", argument->dimensions, "value of a named dynamic dimension (1 unless given): NAME=N")
+      .add_option("--dimension", argument->dimensions, "value of a named dynamic dimension: NAME=N")
       ->type_name("NAME=N");
 }
 

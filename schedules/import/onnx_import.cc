@@ -137,7 +137,7 @@ void Importer::add_workload(const ImportedStep& step) {
 
 /// A network of which nothing is known because its shapes are not is an error, not an empty result.
 Result<bool> Importer::check_any_workload() const {
-  if (fused_.empty() && !refused_.empty() && refused_.begin()->second.skip_reason.rfind("the shape of", 0) == 0) {
+  if (fused_.empty() && !refused_.empty() && refused_.begin()->second.skip_reason == kUnknownShapes) {
     Error error = graph_.node_error(refused_.begin()->first, refused_.begin()->second.skip_reason);
     error.message += "; give the shapes of the graph's inputs (--shape NAME=1x3x224x224)";
     return error;

@@ -30,7 +30,7 @@ std::string unusable_operand(const OnnxGraph& graph, const NodeProto& node) {
     }
     const TensorShape* shape = graph.shape(tensor);
     if (shape == nullptr) {
-      return "the shape of '" + tensor + "' is unknown";
+      return kUnknownShapes;
     }
     if (std::any_of(shape->begin(), shape->end(), [](int64_t size) { return size < 1 || size > INT32_MAX; })) {
       return "'" + tensor + "' is empty";

@@ -17,6 +17,9 @@ struct MappedNode {
   int bias_axis = -1;        ///< dimension of output_shape along which a bias runs; -1: none does
 };
 
+/// Skip reason of a node whose operands have no known shapes.
+inline constexpr const char* kUnknownShapes = "the shapes of its operands are unknown: they depend on data";
+
 bool is_mapped_operator(const onnx::NodeProto& node);
 
 /// TEMPER_BAD_DATA when the node breaks the rules of its operator.

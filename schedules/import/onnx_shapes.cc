@@ -18,6 +18,9 @@ std::string shape_sizes(const TensorShape& shape) {
   return text;
 }
 
+/// Constants of at most so many elements may be shapes, axes or the like.
+constexpr int64_t kShapeElements = 64;
+
 std::string how_to_give(const onnx::ValueInfoProto& input) {
   return "; give its shape (--shape " + input.name() + "=1x3x224x224, for instance)";
 }
@@ -132,6 +135,18 @@ void OnnxGraph::infer_shapes() {
       if (output.type().has_tensor_type()) {
         output.mutable_type()->mutable_tensor_type()->clear_shape();
       }
+    }
+  }
+  // Inference reads sizes from initialisers alone: small constants of Constant nodes become some.
+  std::set<std::string> initialised;
+  for (const onnx::TensorProto& tensor : graph->initializer()) {
+    initialised.insert(tensor.name());
+  }
+  for (const auto& [name, tensor] : constants_) {
+    if (initialised.count(name) == 0 && element_count({tensor->dims().begin(), tensor->dims().end()}) <= kShapeElements) {
+      onnx::TensorProto* copy = graph->add_initializer();
+      *copy = *tensor;
+      copy->set_name(name);
     }
   }
   onnx::shape_inference::InferShapes(model_, onnx::OpSchemaRegistry::Instance(),
