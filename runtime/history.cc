@@ -96,73 +96,50 @@ Status check_version(const FrameView& header) {
   return payload[4] + 256u * payload[5] == kHistoryVersion ? TEMPER_OK : TEMPER_BAD_VERSION;
 }
 
-// Tells foreign bytes from what power cuts leave of the very first frame: torn headers, one behind the other. On flash
-// a bit may be half programmed, that is still 1.
-class TornHeaders {
- public:
-  explicit TornHeaders(bool flash) : flash_(flash) {}
-  // The next try starts here.
-  void restart(uint32_t offset) { start_ = offset; }
-  bool accept(uint32_t offset, uint8_t byte) {
-    if (matches(offset, byte)) {
-      return true;
-    }
-    restart(offset);
-    return matches(offset, byte);
+// Tells foreign bytes from what power cuts leave of the very first frame: torn headers, one behind the other, filled up
+// with zeros on a file. On flash a bit may be half programmed, that is still 1.
+bool could_be_torn_header(uint32_t position, uint8_t byte, bool flash) {
+  if (position >= kHeaderFrame) {
+    return flash && byte == 0;
   }
+  const uint8_t expected = kFirstFrame[position];
+  return (byte & (flash ? expected : kErased)) == expected || (!flash && byte == 0 && position != 0);
+}
 
- private:
-  bool matches(uint32_t offset, uint8_t byte) const {
-    const uint32_t position = offset - start_;
-    if (position >= kHeaderFrame) {
-      return flash_ && (byte == 0 || byte == kErased);
-    }
-    return (byte & (flash_ ? kFirstFrame[position] : kErased)) == kFirstFrame[position];
-  }
-
-  uint32_t start_ = 0;
-  bool flash_;
-};
-
-// How far behind its start a torn frame may have been programmed: bytes of 0xFF in it cannot be told from erased ones,
-// and nothing may be programmed twice. The length counts only when it was written whole.
+// How far behind its start a torn frame may reach. The next frame must not begin before: its bytes could complete the
+// torn one, or, on flash, be programmed twice, because bytes of 0xFF cannot be told from erased ones.
 uint32_t torn_extent(const uint8_t* at, uint32_t available) {
-  if (at[0] != kFrameMagic) {
-    return 0;
-  }
   FrameHeader header{};
-  std::memcpy(&header, at, available < sizeof header ? available : sizeof header);
+  std::memcpy(&header, at, min(available, sizeof header));
   return static_cast<uint32_t>(sizeof header) + (header.bytes <= kMaxPayload ? header.bytes : 0);
 }
 
 // Walks over what is no frame: erased, padding, or damage.
 struct Gap {
-  explicit Gap(const temper_storage& storage)
-      : flash(storage.erase_bytes != 0), unit(storage.program_bytes), torn(storage.erase_bytes != 0) {}
-
   void skip_unit(uint32_t offset, const uint8_t* at, uint32_t available) {
-    if (flash && offset >= end) {
-      torn.restart(offset);
+    if (offset >= end) {
+      torn_start = offset;
     }
     for (uint32_t i = 0; i < unit && i < available; ++i) {
       if (flash && at[i] == kErased) {
         continue;
       }
       damaged_bytes += at[i] != 0 && at[i] != kErased ? 1u : 0u;
-      foreign = foreign || !torn.accept(offset + i, at[i]);
+      const bool headless = offset == torn_start && at[0] == kErased;
+      foreign = foreign || headless || !could_be_torn_header(offset + i - torn_start, at[i], flash);
       end = max(end, offset + unit);
     }
-    if (flash) {
-      end = max(end, round_up(offset + torn_extent(at, available), unit));
+    if (at[0] == kFrameMagic) {
+      end = max(end, offset + round_up(torn_extent(at, available), unit));
     }
   }
 
   bool flash;
   uint32_t unit;
-  TornHeaders torn;
-  bool foreign = false;  // something was neither a frame nor part of a header
-  uint32_t end = 0;      // behind everything that is not erased
-  uint32_t damaged_bytes = 0;
+  bool foreign;         // something was neither a frame nor part of a header
+  uint32_t end;         // behind everything that is not erased, and where torn frames were to end
+  uint32_t torn_start;  // of what may be a torn header
+  uint32_t damaged_bytes;
 };
 
 // A file ends where reads begin to fail; flash ends with its capacity. Bisection: about 32 reads of one byte.
@@ -229,7 +206,7 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
                      ScanReport* report) {
   const uint32_t unit = storage_->program_bytes;
   Window window{storage_, buffer_, limit, 0, 0, {}};
-  Gap gap(*storage_);
+  Gap gap{storage_->erase_bytes != 0, unit, false, 0, 0, 0};
   for (uint32_t offset = 0; offset < limit;) {
     // Only a torn or damaged header may precede the first frame: a history inside a foreign file is not ours to extend.
     if (gap.foreign && report->frames == 0 && offset > round_up(kHeaderFrame, unit)) {
@@ -260,8 +237,8 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
     gap.skip_unit(offset, at, available);
     offset += unit;
   }
-  // What a torn frame near the end reserved may reach beyond it.
   end_ = min(gap.end, storage_->size_bytes);
+  filler_ = storage_->erase_bytes == 0 && end_ > limit ? end_ - limit : 0;
   report->damaged_bytes = gap.damaged_bytes;
   return report->frames == 0 && gap.foreign ? TEMPER_BAD_DATA : TEMPER_OK;
 }
@@ -278,6 +255,7 @@ Status History::append(FrameType type, Span<const uint8_t> head, Span<const uint
   if (head.size > kMaxPayload || tail.size > kMaxPayload - head.size) {
     return TEMPER_INVALID_ARGUMENT;
   }
+  Status status = fill_up();
   uint8_t* const payload = buffer_.data + sizeof(FrameHeader);
   const uint32_t payload_bytes = static_cast<uint32_t>(head.size + tail.size);
   const uint32_t total = static_cast<uint32_t>(sizeof(FrameHeader)) + payload_bytes;
@@ -286,13 +264,26 @@ Status History::append(FrameType type, Span<const uint8_t> head, Span<const uint
   copy(payload + head.size, tail);
   std::memset(payload + payload_bytes, 0, padded - total);
   seal(buffer_.data, type, payload_bytes, sequence_);
-  const Status status = write(padded);
+  if (status.ok()) {
+    status = write(padded);
+  }
   if (!status.ok()) {
     return fail(status);
   }
   end_ += padded;
   ++sequence_;
   return TEMPER_OK;
+}
+
+// On a file, writes the zeros that a torn frame lacks: whatever it becomes, the next frame lies outside.
+Status History::fill_up() {
+  const uint32_t bytes = filler_;
+  filler_ = 0;
+  if (bytes == 0) {
+    return TEMPER_OK;
+  }
+  std::memset(buffer_.data, 0, bytes);
+  return storage_->program(storage_->self, end_ - bytes, buffer_.data, bytes);
 }
 
 // Programs the first `bytes` of the buffer at end_, compares what storage kept, and syncs.

@@ -74,10 +74,12 @@ class History {
   const temper_storage* storage_ = nullptr;
   Span<uint8_t> buffer_;
   uint32_t end_ = 0;
+  uint32_t filler_ = 0;  // zeros to write before the next frame, on a file that ends in a torn one
   uint32_t sequence_ = 0;
   Status failure_;
 
   Status scan(void* context, void (*visit)(void* context, const FrameView& frame), uint32_t limit, ScanReport* report);
+  Status fill_up();
   Status write(uint32_t bytes);
   Status fail(Status status);
 };

@@ -1,0 +1,386 @@
+#include "runtime/history.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "runtime/crc32.h"
+#include "tests/runtime/ram_storage.h"
+#include "tests/runtime/scanned_history.h"
+
+namespace temper::test {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+constexpr uint32_t kHeaderBytes = 20;
+
+// Payloads that try the scanner: empty, of 0xFF (looks erased), of magic bytes, of odd lengths, the longest.
+Bytes payload_of(uint32_t index) {
+  switch (index % 6) {
+    case 0:
+      return Bytes(37 + index, static_cast<uint8_t>(index));
+    case 1:
+      return Bytes(9, 0xFF);
+    case 2:
+      return Bytes(21, kFrameMagic);
+    case 3:
+      return {};
+    case 4:
+      return Bytes(255, 0xFF);
+    default:
+      return Bytes(64, static_cast<uint8_t>(0x80 + index));
+  }
+}
+
+std::vector<Bytes> fill(RamStorage& ram, uint32_t frame_count) {
+  std::vector<Bytes> written;
+  ScannedHistory scanned(ram.storage());
+  REQUIRE(scanned.status.ok());
+  for (uint32_t i = 0; i < frame_count; ++i) {
+    written.push_back(payload_of(i));
+    REQUIRE(scanned.append(FrameType::kTrial, written.back()).ok());
+  }
+  return written;
+}
+
+struct Frame {
+  uint32_t offset, bytes;
+};
+
+// Where the frames of an undamaged file lie, header included.
+std::vector<Frame> frames_of(const Bytes& file) {
+  std::vector<Frame> frames;
+  for (uint32_t offset = 0; offset < file.size();) {
+    FrameHeader header;
+    std::memcpy(&header, file.data() + offset, sizeof header);
+    const uint32_t bytes = static_cast<uint32_t>(sizeof header) + header.bytes;
+    frames.push_back({offset, bytes});
+    offset += bytes;
+  }
+  return frames;
+}
+
+constexpr uint8_t kFlips[] = {0x01, 0x80, 0xFF};
+
+Bytes joined(const Bytes& first, const Bytes& second) {
+  Bytes both(first.size() + second.size());
+  std::copy(first.begin(), first.end(), both.begin());
+  std::copy(second.begin(), second.end(), both.begin() + static_cast<long>(first.size()));
+  return both;
+}
+
+Bytes frame_bytes(uint8_t type, uint32_t sequence, const Bytes& payload) {
+  Bytes frame(sizeof(FrameHeader));
+  FrameHeader header{kFrameMagic, type, static_cast<uint16_t>(payload.size()), sequence, 0};
+  std::memcpy(frame.data(), &header, sizeof header);
+  header.crc = crc32(crc32(0, frame.data() + 1, 7), payload.data(), payload.size());
+  std::memcpy(frame.data(), &header, sizeof header);
+  return joined(frame, payload);
+}
+
+bool holds_in_order(const std::vector<Bytes>& all, const std::vector<Bytes>& some) {
+  size_t next = 0;
+  for (const Bytes& payload : all) {
+    next += next < some.size() && payload == some[next] ? 1 : 0;
+  }
+  return next == some.size();
+}
+
+// A foreign storage is refused, and not a byte of it changes.
+void check_refused(const Bytes& content, temper_status expected) {
+  RamStorage ram(1 << 16, 1, 0);
+  ram.set_bytes(content);
+  ScannedHistory scanned(ram.storage());
+  CHECK(scanned.status == expected);
+  CHECK_FALSE(scanned.history.writable());
+  CHECK(scanned.append(FrameType::kTrial, {1}) == expected);
+  CHECK(ram.program_calls() == 0);
+  CHECK(ram.bytes() == content);
+}
+
+struct Geometry {
+  uint32_t size, program, erase;
+};
+constexpr Geometry kGeometries[] = {{1 << 15, 1, 0},    {1 << 14, 1, 4096},  {1 << 14, 4, 4096},
+                                    {1 << 14, 8, 2048}, {1 << 14, 32, 4096}, {1 << 15, 256, 4096}};
+
+TEST_CASE("an empty storage gets a header, and frames come back in order") {
+  for (const Geometry& geometry : kGeometries) {
+    CAPTURE(geometry.program);
+    RamStorage ram(geometry.size, geometry.program, geometry.erase);
+    const std::vector<Bytes> written = fill(ram, 12);
+    ScannedHistory again(ram.storage());
+    CHECK(again.status.ok());
+    CHECK(again.aligned);
+    CHECK(again.payloads() == written);
+    CHECK(again.report.frames == written.size() + 1);
+    CHECK(again.report.damaged_bytes == 0);
+    CHECK(again.frames.front().sequence == 1);
+    CHECK(again.frames.back().sequence == 12);
+    CHECK(again.append(FrameType::kCommit, {1, 2, 3}).ok());
+    CHECK_FALSE(ram.misused());
+    CHECK(ScannedHistory(ram.storage()).frames.back() == ScannedFrame{FrameType::kCommit, 13, {1, 2, 3}});
+  }
+}
+
+TEST_CASE("the header frame is the magic text and the version under a sound CRC") {
+  RamStorage ram(4096, 1, 0);
+  ScannedHistory scanned(ram.storage());
+  CHECK(scanned.report.frames == 0);
+  CHECK(scanned.report.end_offset == kHeaderBytes);
+  CHECK(ram.bytes() == frame_bytes(1, 0, {'T', 'M', 'P', 'H', kHistoryVersion & 0xFF, kHistoryVersion >> 8, 0, 0}));
+}
+
+TEST_CASE("every append is synced") {
+  RamStorage ram(4096, 1, 0);
+  fill(ram, 5);
+  CHECK(ram.syncs() == 6);
+}
+
+TEST_CASE("every whole frame survives a power cut at every program operation, and the history goes on behind it") {
+  for (const Geometry& geometry : kGeometries) {
+    CAPTURE(geometry.program);
+    RamStorage whole(geometry.size, geometry.program, geometry.erase);
+    fill(whole, 7);
+    for (uint32_t cut = 0; cut < whole.operations(); ++cut) {
+      CAPTURE(cut);
+      RamStorage ram(geometry.size, geometry.program, geometry.erase);
+      ram.cut_power_after(cut);
+      std::vector<Bytes> kept;
+      {
+        ScannedHistory first(ram.storage());
+        for (uint32_t i = 0; i < 7 && first.append(FrameType::kTrial, payload_of(i)).ok(); ++i) {
+          kept.push_back(payload_of(i));
+        }
+        CHECK_FALSE(first.history.writable());
+      }
+      // A second cut, soon after the restart, falls into the recovery's own writing.
+      ram.restore_power();
+      ram.cut_power_after(3);
+      {
+        ScannedHistory second(ram.storage());
+        if (second.append(FrameType::kIntent, payload_of(3)).ok()) {
+          kept.push_back(payload_of(3));
+        }
+      }
+      ram.restore_power();
+      ScannedHistory third(ram.storage());
+      REQUIRE(third.status.ok());
+      REQUIRE(third.append(FrameType::kTrial, payload_of(5)).ok());
+      REQUIRE_FALSE(ram.misused());
+      ScannedHistory fourth(ram.storage());
+      const std::vector<Bytes> found = fourth.payloads();
+      // The frame that was cut may have become whole with its last byte; then it is kept although its append failed.
+      REQUIRE(found.size() >= kept.size() + 1);
+      REQUIRE(found.size() <= kept.size() + 3);
+      CHECK(holds_in_order(found, kept));
+      CHECK(found.back() == payload_of(5));
+    }
+  }
+}
+
+TEST_CASE("a flipped byte loses the frame it hits and no other") {
+  RamStorage source(1 << 15, 1, 0);
+  const std::vector<Bytes> written = fill(source, 12);
+  const Bytes file = source.bytes();
+  const std::vector<Frame> frames = frames_of(file);
+  REQUIRE(frames.size() == written.size() + 1);
+  for (uint32_t hit = 0; hit < frames.size(); ++hit) {
+    for (uint32_t at = frames[hit].offset; at < frames[hit].offset + frames[hit].bytes; ++at) {
+      for (const uint8_t flip : kFlips) {
+        CAPTURE(at);
+        RamStorage ram(1 << 15, 1, 0);
+        Bytes damaged = file;
+        damaged[at] ^= flip;
+        ram.set_bytes(damaged);
+        ScannedHistory scanned(ram.storage());
+        std::vector<Bytes> expected = written;
+        if (hit != 0) {
+          expected.erase(expected.begin() + hit - 1);
+        }
+        REQUIRE(scanned.status.ok());
+        REQUIRE(scanned.payloads() == expected);
+        REQUIRE(scanned.aligned);
+        REQUIRE(scanned.report.end_offset >= file.size());
+        REQUIRE(scanned.history.writable());
+      }
+    }
+  }
+}
+
+TEST_CASE("a file truncated anywhere keeps the frames before, and the next append loses nothing") {
+  RamStorage source(1 << 15, 1, 0);
+  const std::vector<Bytes> written = fill(source, 12);
+  const Bytes file = source.bytes();
+  const std::vector<Frame> frames = frames_of(file);
+  for (uint32_t length = 0; length <= file.size(); ++length) {
+    CAPTURE(length);
+    RamStorage ram(1 << 15, 1, 0);
+    const Bytes tail(file.begin(), file.begin() + length);
+    ram.set_bytes(tail);
+    std::vector<Bytes> expected;
+    for (uint32_t i = 1; i < frames.size() && frames[i].offset + frames[i].bytes <= length; ++i) {
+      expected.push_back(written[i - 1]);
+    }
+    ScannedHistory scanned(ram.storage());
+    REQUIRE(scanned.status.ok());
+    REQUIRE(scanned.payloads() == expected);
+    REQUIRE(scanned.append(FrameType::kTrial, {7, 7}).ok());
+    REQUIRE(Bytes(ram.bytes().begin(), ram.bytes().begin() + length) == tail);
+    std::vector<Bytes> found = ScannedHistory(ram.storage()).payloads();
+    REQUIRE(found.back() == Bytes{7, 7});
+    found.pop_back();
+    // What is filled up behind a torn frame may happen to be what it lacked; then it is whole.
+    if (found.size() == expected.size() + 1) {
+      expected.push_back(written[expected.size()]);
+    }
+    REQUIRE(found == expected);
+  }
+}
+
+TEST_CASE("a history of another version is refused and left alone") {
+  const Bytes content =
+      joined(frame_bytes(1, 0, {'T', 'M', 'P', 'H', kHistoryVersion + 1, 0, 0, 0}), frame_bytes(5, 1, {1, 2, 3}));
+  check_refused(content, TEMPER_BAD_VERSION);
+}
+
+TEST_CASE("foreign bytes are refused and left alone") {
+  const std::string text = "PNG, a letter, or whatever a mistyped path names";
+  check_refused(Bytes(text.begin(), text.end()), TEMPER_BAD_DATA);
+  check_refused({'T'}, TEMPER_BAD_DATA);
+  check_refused(Bytes(300, 0x00), TEMPER_BAD_DATA);
+  check_refused(Bytes(5000, 0xFF), TEMPER_BAD_DATA);
+  check_refused(Bytes(5000, kFrameMagic), TEMPER_BAD_DATA);
+  RamStorage inner(4096, 1, 0);
+  fill(inner, 4);
+  check_refused(joined(Bytes(512, 'a'), inner.bytes()), TEMPER_BAD_DATA);
+  // A first frame that says it is a header, but is none of ours.
+  check_refused(frame_bytes(1, 0, {'T', 'M', 'P', 'X', 1, 0, 0, 0}), TEMPER_BAD_DATA);
+}
+
+TEST_CASE("flash that holds something else is refused and left alone") {
+  for (const uint32_t offset : {0u, 64u, 8191u}) {
+    RamStorage ram(8192, 8, 4096);
+    ram.bytes()[offset] = 0x5A;
+    const Bytes before = ram.bytes();
+    ScannedHistory scanned(ram.storage());
+    CHECK(scanned.status == TEMPER_BAD_DATA);
+    CHECK(ram.bytes() == before);
+  }
+}
+
+TEST_CASE("a half-programmed header on flash is taken for one") {
+  RamStorage ram(8192, 8, 4096);
+  ram.bytes()[0] = kFrameMagic | 0x81;  // two bits not programmed yet
+  ScannedHistory scanned(ram.storage());
+  CHECK(scanned.status.ok());
+  CHECK(scanned.append(FrameType::kTrial, {1}).ok());
+  CHECK(ScannedHistory(ram.storage()).payloads() == std::vector<Bytes>{{1}});
+}
+
+TEST_CASE("a frame type of a later build is kept, shown and appended behind") {
+  RamStorage ram(4096, 1, 0);
+  fill(ram, 1);
+  ram.set_bytes(joined(ram.bytes(), frame_bytes(200, 2, {9, 9, 9})));
+  ScannedHistory scanned(ram.storage());
+  CHECK(scanned.status.ok());
+  REQUIRE(scanned.frames.size() == 2);
+  CHECK(static_cast<int>(scanned.frames[1].type) == 200);
+  CHECK(scanned.append(FrameType::kTrial, {1}).ok());
+  CHECK(ScannedHistory(ram.storage()).frames.size() == 3);
+}
+
+TEST_CASE("after the first failed append the history is memory-only") {
+  RamStorage ram(4096, 1, 0);
+  ScannedHistory scanned(ram.storage());
+  SUBCASE("read-only") {
+    ram.read_only = true;
+    CHECK(scanned.append(FrameType::kTrial, {1}) == TEMPER_STORAGE_ERROR);
+    ram.read_only = false;
+    CHECK(scanned.append(FrameType::kTrial, {1}) == TEMPER_STORAGE_ERROR);
+    CHECK(scanned.history.failure() == TEMPER_STORAGE_ERROR);
+    CHECK(ram.program_calls() == 2);  // the header's and the one that failed
+  }
+  SUBCASE("full in the middle of a frame") {
+    ram.room_bytes = 7;
+    CHECK(scanned.append(FrameType::kTrial, Bytes(50, 1)) == TEMPER_STORAGE_FULL);
+    ram.room_bytes = UINT32_MAX;
+    CHECK(scanned.append(FrameType::kTrial, {1}) == TEMPER_STORAGE_FULL);
+    CHECK(ScannedHistory(ram.storage()).frames.empty());
+  }
+  SUBCASE("sync fails") {
+    ram.sync_fails = true;
+    CHECK(scanned.append(FrameType::kTrial, {1}) == TEMPER_STORAGE_ERROR);
+  }
+  SUBCASE("the storage does not keep what was written") {
+    ram.stuck_offset = kHeaderBytes + sizeof(FrameHeader) + 40;
+    CHECK(scanned.append(FrameType::kTrial, Bytes(50, 0xFF)) == TEMPER_STORAGE_ERROR);
+  }
+  CHECK_FALSE(scanned.history.writable());
+}
+
+TEST_CASE("a history takes frames until its capacity is reached") {
+  RamStorage ram(2048, 8, 2048);
+  ScannedHistory scanned(ram.storage());
+  uint32_t kept = 0;
+  while (scanned.append(FrameType::kTrial, Bytes(100, 3)).ok()) {
+    ++kept;
+  }
+  CHECK(scanned.history.failure() == TEMPER_STORAGE_FULL);
+  CHECK(kept == (2048 - 24) / 112);
+  CHECK_FALSE(ram.misused());
+  CHECK(ScannedHistory(ram.storage()).frames.size() == kept);
+}
+
+TEST_CASE("a payload that is too long is refused and the history stays writable") {
+  RamStorage ram(1 << 14, 1, 0);
+  ScannedHistory scanned(ram.storage());
+  CHECK(scanned.append(FrameType::kTrial, Bytes(kMaxPayload + 1, 1)) == TEMPER_INVALID_ARGUMENT);
+  CHECK(scanned.append(FrameType::kTrial, Bytes(kMaxPayload, 1)).ok());
+  CHECK(ScannedHistory(ram.storage()).payloads() == std::vector<Bytes>{Bytes(kMaxPayload, 1)});
+}
+
+TEST_CASE("a storage that cannot be read, and a new one that cannot be written, say so at once") {
+  RamStorage unreadable(4096, 8, 4096);
+  unreadable.read_fails = true;
+  ScannedHistory first(unreadable.storage());
+  CHECK(first.status == TEMPER_STORAGE_ERROR);
+  CHECK(first.append(FrameType::kTrial, {1}) == TEMPER_STORAGE_ERROR);
+  RamStorage unwritable(4096, 8, 4096);
+  unwritable.read_only = true;
+  ScannedHistory second(unwritable.storage());
+  CHECK(second.status == TEMPER_STORAGE_ERROR);
+  CHECK_FALSE(second.history.writable());
+}
+
+TEST_CASE("a storage or buffer that breaks its contract is refused") {
+  RamStorage ram(4096, 8, 4096);
+  temper_storage broken = *ram.storage();
+  SUBCASE("program size of 0") { broken.program_bytes = 0; }
+  SUBCASE("program size that is no power of two") { broken.program_bytes = 24; }
+  SUBCASE("program size too large") { broken.program_bytes = 512; }
+  SUBCASE("capacity that is no multiple") { broken.size_bytes = 4097; }
+  SUBCASE("capacity beyond 2^31") { broken.size_bytes = 0x80000100u; }
+  SUBCASE("no read") { broken.read = nullptr; }
+  SUBCASE("no program") { broken.program = nullptr; }
+  SUBCASE("no sync") { broken.sync = nullptr; }
+  CHECK(ScannedHistory(&broken).status == TEMPER_INVALID_ARGUMENT);
+  uint8_t small[kHistoryBufferBytes - 1];
+  History history;
+  ScanReport report;
+  CHECK(history.open(ram.storage(), small, nullptr, nullptr, &report) == TEMPER_INVALID_ARGUMENT);
+  CHECK(history.open(nullptr, small, nullptr, nullptr, &report) == TEMPER_INVALID_ARGUMENT);
+}
+
+TEST_CASE("a history without storage keeps nothing and says so") {
+  History history;
+  CHECK_FALSE(history.writable());
+  const uint8_t byte = 1;
+  CHECK(history.append(FrameType::kTrial, {&byte, 1}) == TEMPER_NOT_FOUND);
+}
+
+}  // namespace
+}  // namespace temper::test
