@@ -75,9 +75,10 @@ Expr choose_block_k(const FactTerms& facts, const GemmDims& dims, const Tile& ti
   return select(dims.k <= min(by_cache * 2, by_workspace), kWhole, ceil_div(dims.k, passes));
 }
 
-/// A block of so many tiles, or kWhole when that is all of them.
+/// A block of so many tiles (at least one), or kWhole when that is all of them.
 Expr block_of_tiles(Expr tiles, Expr tile, Expr all_tiles) {
-  return select(tiles >= all_tiles, kWhole, max(tiles, 1) * tile);
+  const Expr some = max(tiles, 1);
+  return select(some >= all_tiles, kWhole, some * tile);
 }
 
 }  // namespace
