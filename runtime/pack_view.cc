@@ -128,12 +128,15 @@ const char* check_templates(const PackView& pack, uint32_t* longest) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     const auto* table = pack_of(pack.root())->templates()->Get(i);
-    if (table->knobs()->size() > TEMPER_MAX_KNOBS || table->dim_count() > TEMPER_MAX_DIMS) {
-      return "knob or dim count";
+    if (table->knobs()->size() > TEMPER_MAX_KNOBS) {
+      return "knob count";
     }
     const TemplateView view = pack.get_template(i);
+    if (view.dim_count > TEMPER_MAX_DIMS) {
+      return "dim count";
+    }
     for (uint32_t other = 0; other < i; ++other) {
-      if (pack_of(pack.root())->templates()->Get(other)->id() == view.id) {
+      if (pack.get_template(other).id == view.id) {
         return "template id twice";
       }
     }
@@ -147,22 +150,18 @@ const char* check_templates(const PackView& pack, uint32_t* longest) {
 }
 
 const char* check_workloads(const PackView& pack) {
-  const auto* workloads = pack_of(pack.root())->workloads();
-  for (uint32_t i = 0; i < workloads->size(); ++i) {
-    const auto* workload = workloads->Get(i);
-    if (workload->template_index() >= pack.template_count()) {
+  for (uint32_t i = 0; i < pack.workload_count(); ++i) {
+    const WorkloadView workload = pack.workload(i);
+    if (workload.template_index >= pack.template_count()) {
       return "workload template";
     }
-    const auto* of = pack_of(pack.root())->templates()->Get(workload->template_index());
-    if (view_of(workload->dims()).size != of->dim_count()) {
+    if (workload.dims.size != pack.get_template(workload.template_index).dim_count) {
       return "workload dims";
     }
-    const Span<const uint32_t> elements = view_of(workload->elements());
-    if (elements.size != TEMPER_TENSOR_COUNT || elements[TEMPER_OUT] == 0 ||
-        workload->constants() >> TEMPER_TENSOR_COUNT != 0) {
+    if (workload.elements[TEMPER_OUT] == 0 || workload.constants >> TEMPER_TENSOR_COUNT != 0) {
       return "workload tensors";
     }
-    for (const uint32_t size : elements) {
+    for (const uint32_t size : workload.elements) {
       if (size >= kMaxElements) {
         return "workload tensor size";
       }
@@ -185,7 +184,7 @@ const char* check_variants(const PackView& pack, const temper_pack& given) {
       return "variant value count";
     }
     for (uint32_t knob = 0; knob < view.compile_knob_count; ++knob) {
-      if (!contains(view.knob(knob).values, variant.values[knob])) {
+      if (!contains(view.values(knob), variant.values[knob])) {
         return "variant value";
       }
     }
@@ -272,7 +271,7 @@ WorkloadView PackView::workload(uint32_t index) const {
   view.template_index = table->template_index();
   view.dims = view_of(table->dims());
   for (uint32_t i = 0; i < TEMPER_TENSOR_COUNT; ++i) {
-    view.elements[i] = table->elements()->Get(i);
+    view.elements[i] = i < table->elements()->size() ? table->elements()->Get(i) : 0;
   }
   view.constants = table->constants();
   view.count = table->count();

@@ -205,14 +205,15 @@ Status Space::sample(Random& random, Config* out) const {
 
 bool Space::descend(Random& random, uint32_t first, Config* config) const {
   uint64_t untried[TEMPER_MAX_KNOBS];
+  uint8_t left[TEMPER_MAX_KNOBS];
   uint32_t knob = first;
   bool entering = true;
   for (uint32_t tests = 0; tests < kDescentTests && knob < knob_count(); ++tests) {
     if (entering) {
-      untried[knob] = UINT64_MAX >> (64 - choice_count_[knob]);
+      left[knob] = choice_count_[knob];
+      untried[knob] = UINT64_MAX >> (64 - left[knob]);
     }
-    const uint32_t left = static_cast<uint32_t>(__builtin_popcountll(untried[knob]));
-    if (left == 0) {
+    if (left[knob] == 0) {
       if (knob == first) {
         return false;
       }
@@ -220,7 +221,7 @@ bool Space::descend(Random& random, uint32_t first, Config* config) const {
       --knob;
       continue;
     }
-    const uint32_t choice = set_bit(untried[knob], random.below(left));
+    const uint32_t choice = set_bit(untried[knob], random.below(left[knob]--));
     untried[knob] &= ~(uint64_t{1} << choice);
     config->choice[knob] = static_cast<uint8_t>(choice);
     entering = possible(*config, knob + 1);
