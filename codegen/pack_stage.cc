@@ -7,8 +7,21 @@ namespace temper {
 using llvm::Value;
 
 void PackStage::emit() const {
-  plain();
+  const auto strided = [&] {
+    if (access.filter_of) {
+      e.when(enabled(*access.filter_of), [&] { filter_panels(); }, [&] { plain(); });
+    } else {
+      plain();
+    }
+  };
+  if (access.image) {
+    e.when(enabled(*access.image), [&] { image(); }, strided);
+  } else {
+    strided();
+  }
 }
+
+Value* PackStage::enabled(const ImageView& view) const { return e.equal(e.amount(view.enabled), view.enabled_value); }
 
 void PackStage::plain() const {
   Value *tile_stride = e.amount(*access.stride(axis)), *depth_stride = e.amount(*access.stride(kAxisK));
@@ -91,14 +104,15 @@ void PackStage::along_depth(Value* from, Value* to, Value* left, Value* tile_str
     for (int64_t i = 0; i < 4; ++i) {
       rows.push_back(e.offset(from, e.mul(e.minimum(e.add(first, e.integer(i)), last), tile_stride)));
     }
-    transpose_four(rows, e.offset(to, first), axes[kAxisK].left);
+    transpose_rows(rows, e.offset(to, first), axes[kAxisK].left);
   });
 }
 
-void PackStage::transpose_four(const Values& rows, Value* to, Value* depth) const {
+// Four rows by vectors, any other number by element.
+void PackStage::transpose_rows(const Values& rows, Value* to, Value* depth) const {
   llvm::IRBuilder<>& b = e.builder();
   llvm::Type* four = llvm::FixedVectorType::get(e.float_type(), 4);
-  Value* whole = e.sub(depth, e.mod(depth, e.integer(4)));
+  Value* whole = rows.size() == 4 ? e.sub(depth, e.mod(depth, e.integer(4))) : e.integer(0);
   const auto column = [&](Value* k) { return e.offset(to, e.mul(k, e.integer(access.tile))); };
   e.loop(e.integer(0), whole, e.integer(4), [&](Value* k) {
     Value* in[4];
@@ -116,7 +130,7 @@ void PackStage::transpose_four(const Values& rows, Value* to, Value* depth) cons
     }
   });
   e.loop(whole, depth, e.integer(1), [&](Value* k) {
-    for (size_t i = 0; i < 4; ++i) {
+    for (size_t i = 0; i < rows.size(); ++i) {
       e.store(e.load(e.offset(rows[i], k)), e.offset(column(k), static_cast<int64_t>(i)));
     }
   });

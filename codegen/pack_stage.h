@@ -26,12 +26,18 @@ struct PackStage {
   void along_depth(llvm::Value* from, llvm::Value* to, llvm::Value* left, llvm::Value* tile_stride) const;
   void by_element(llvm::Value* from, llvm::Value* to, llvm::Value* left, llvm::Value* tile_stride,
                   const std::function<llvm::Value*(llvm::Value*)>& depth_offset) const;
-  void transpose_four(const Values& rows, llvm::Value* to, llvm::Value* depth) const;
+  void transpose_rows(const Values& rows, llvm::Value* to, llvm::Value* depth) const;
+  llvm::Value* enabled(const ImageView& view) const;
+  void filter_panels() const;
   void image() const;
   void image_rows() const;
+  void image_row(llvm::Value* pixel, llvm::Value* to) const;
   void image_panels_of_rows() const;
+  void image_row_group(const Values& pixels, llvm::Value* to) const;
   void image_panels_of_columns() const;
-  void filter_panels() const;
+  void image_segment(llvm::Value* row, llvm::Value* column, llvm::Value* length, llvm::Value* to) const;
+  void copy_window(llvm::Value* to, llvm::Value* from, llvm::Value* low, llvm::Value* high, llvm::Value* length) const;
+  llvm::Value* clamp(llvm::Value* value, llvm::Value* low, llvm::Value* high) const;
 };
 
 }  // namespace temper

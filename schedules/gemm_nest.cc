@@ -62,6 +62,7 @@ void add_operands(LoopNest& nest, const NestInput& input, const GemmKnobs& knobs
              {kAxisN, b_stride}};
   if (knobs.b == kPanel || uses_view(input, kViewImageIsB)) {
     b.image = image_view(input, kViewImageIsB);
+    b.filter_of = image_view(input, kViewImageIsA);
   }
   Access out;
   out.tensor = TEMPER_OUT;
@@ -95,6 +96,9 @@ std::optional<Error> check_operands(const NestInput& input, const GemmKnobs& kno
   }
   if (dims[kGemmView] == kViewImageIsA && knobs.a != kPanel && knobs.a != kRows) {
     return refuse("kGemm: A is an image and must be packed in panels or rows");
+  }
+  if (dims[kGemmView] == kViewImageIsA && knobs.b == kDirect) {
+    return refuse("kGemm: B is the filter of an image and cannot be read in place");
   }
   if (dims[kGemmView] == kViewImageIsB && knobs.b != kPanel) {
     return refuse("kGemm: B is an image and must be packed in panels");

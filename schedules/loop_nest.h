@@ -85,6 +85,8 @@ struct Access {
   temper_tensor tensor = TEMPER_OUT;
   std::vector<Term> terms;
   std::optional<ImageView> image;
+  /// The filter beside an image whose depth runs (kh, kw, c): in memory its depth is (c, kh, kw).
+  std::optional<ImageView> filter_of;
   PackLayout layout = PackLayout::kInPlace;
   LoopId pack_at = 0;      ///< kPanel, kRows: packed at the start of each iteration of this loop
   AxisId tile_axis = 0;    ///< the axis that panels are tiles of
