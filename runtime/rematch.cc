@@ -7,7 +7,6 @@ namespace {
 constexpr uint32_t kNoWorkload = UINT32_MAX;
 constexpr uint64_t kRunFloorNs = 50000000;
 constexpr uint64_t kRunMargin = 8;
-constexpr uint64_t kBuildLimitNs = 5000000000;
 constexpr uint64_t kWaitNs = 2000000;
 
 }  // namespace
@@ -162,7 +161,7 @@ void Tuner::poll_contestants() {
       if (outcome != TEMPER_OUTCOME_OK) {
         drop_contestant(i);
       }
-    } else if (elapsed_ns() - rematch_.build_since_ns > kBuildLimitNs) {
+    } else if (elapsed_ns() - rematch_.build_since_ns > build_limit_ns()) {
       drop_contestant(i);
     }
   }

@@ -164,15 +164,22 @@ bool Searcher::propose_random(Config* out, uint32_t tries) {
   return false;
 }
 
-bool Searcher::propose_grid(Config* out, uint32_t steps) {
+bool Searcher::advance_cursor(uint32_t steps) {
   for (uint32_t i = 0; i < steps && !cursor_done_; ++i) {
-    const Config config = cursor_;
-    cursor_done_ = !space_->next(&cursor_);
-    if (!visited(config) && space_->legal(config) && take(config, out)) {
+    if (!visited(cursor_) && space_->legal(cursor_)) {
       return true;
     }
+    cursor_done_ = !space_->next(&cursor_);
   }
   return false;
+}
+
+bool Searcher::propose_grid(Config* out, uint32_t steps) { return advance_cursor(steps) && take(cursor_, out); }
+
+void Searcher::look_ahead() {
+  if (kind_ == SearcherKind::kGrid && !exhausted_) {
+    exhausted_ = !advance_cursor(kGridSteps);
+  }
 }
 
 Status Searcher::propose(Config* out, uint32_t effort) {

@@ -89,6 +89,8 @@ class Searcher {
   /// The next config to try: legal, never proposed before in this run. Bounded work (about `effort` model evaluations).
   /// TEMPER_NOT_FOUND: nothing new is left (or could be found within the bounds): the workload is exhausted.
   Status propose(Config* out, uint32_t effort);
+  /// Grid only: looks whether anything is left to propose, and notes exhaustion where not.
+  void look_ahead();
   /// A config to propose before all others (default, hints); ignored when illegal or visited. The kHintCount fastest
   /// are kept.
   void hint(const Config& config, uint64_t time_ns = 0);
@@ -114,6 +116,7 @@ class Searcher {
   bool propose_hint(Config* out);
   bool propose_random(Config* out, uint32_t tries);
   bool propose_grid(Config* out, uint32_t steps);
+  bool advance_cursor(uint32_t steps);  ///< to the next config that is legal and new; false when there is none
   bool propose_near(Config* out, uint32_t effort);
   bool propose_climb(Config* out);
   bool propose_annealed(Config* out, uint32_t effort);

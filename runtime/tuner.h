@@ -179,10 +179,14 @@ class Tuner {
   bool begin_check(uint8_t index);
   bool begin_sample(uint8_t index);
   uint64_t run_limit(const WorkloadState& state, bool is_default, RunKind kind, uint32_t calls) const;
+  uint64_t build_limit_ns() const;
   bool fill();
   bool fill_default(uint8_t slot);
   bool fill_candidate(uint8_t slot);
   bool submit(uint8_t slot, uint32_t workload, const Config& config, bool is_default);
+
+  // trial_record.cc: from a trial's end to the run's.
+  static void update_estimate(uint64_t* value, uint64_t seen);
   void record(uint8_t slot, temper_outcome outcome);
   void learn(WorkloadState& state, const Slot& slot, const TrialResult& trial);
   void drop(uint8_t slot);
