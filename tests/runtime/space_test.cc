@@ -82,9 +82,9 @@ TestPack variant_pack() {
   TestPack pack = test::plain_pack({{1, 2, 4}, {1, 2, 4}, {8, 16, 32, 64}});
   pack.templates[0].knobs[0].kind = KnobKind::kCompile;
   pack.templates[0].knobs[1].kind = KnobKind::kCompile;
-  pack.templates.push_back(test::plain_template({{3}}));
+  pack.templates.push_back(pack.templates[0]);
   pack.templates[1].id = 2;
-  pack.variants = {{0, {1, 1}, 0}, {1, {}, 1}, {0, {2, 4}, 2}, {0, {4, 1}, 3}, {0, {4, 4}, 4}};
+  pack.variants = {{0, {1, 1}, 0}, {1, {2, 1}, 1}, {0, {2, 4}, 2}, {0, {4, 1}, 3}, {0, {4, 4}, 4}};
   return pack;
 }
 
@@ -209,40 +209,56 @@ TEST_CASE("the default takes the largest listed value not above each wish") {
 }
 
 TEST_CASE("the wish for a knob may read the knobs before it as they were chosen") {
-  TestPack data = test::plain_pack({{2, 4, 8}, {1, 2, 4, 8, 16, 32}});
+  TestPack data = test::plain_pack({{2, 4, 8}, {1, 2, 5, 9, 19}, {0, 6, 20, 38}, {1, 5, 7, 77}});
   test::TestTemplate& t = data.templates[0];
   t.defaults = {};
   ProgramWriter w(&t, &t.defaults);
-  w.output(w.constant(7));                             // becomes 4
-  w.output(w.op(Op::kMul, w.knob(0), w.constant(4)));  // so this wishes 16
+  w.output(w.constant(7));                              // becomes 4
+  w.output(w.op(Op::kMul, w.knob(0), w.constant(4)));   // so this wishes 16 and becomes 9
+  w.output(w.op(Op::kMul, w.knob(1), w.constant(3)));   // 27, becomes 20
+  w.output(w.op(Op::kSub, w.knob(2), w.constant(14)));  // 6, becomes 5
   OpenPack pack(data);
   const Space space = open_space(pack);
   Config config;
   REQUIRE(space.default_config(&config).ok());
-  CHECK(space.value(0, config.choice[0]) == 4);
-  CHECK(space.value(1, config.choice[1]) == 16);
+  const int32_t expected[] = {4, 9, 20, 5};
+  for (uint32_t k = 0; k < 4; ++k) {
+    CHECK(space.value(k, config.choice[k]) == expected[k]);
+  }
 }
 
 TEST_CASE("an illegal wish is repaired by the smallest change of one or two knobs") {
   TestPack data = constrained_pack();
-  wish(&data, {8, 8, 4});  // 64 > 40: one step of either knob suffices
-  OpenPack pack(data);
-  const Space space = open_space(pack);
-  Config config;
-  REQUIRE(space.default_config(&config).ok());
-  CHECK(space.legal(config));
+  const auto distance = [](const Config& a, const Config& b) {
+    int32_t sum = 0;
+    for (uint32_t k = 0; k < TEMPER_MAX_KNOBS; ++k) {
+      sum += std::abs(a.choice[k] - b.choice[k]);
+    }
+    return sum;
+  };
+  uint32_t singles = 0, pairs = 0;
+  OpenPack plain(data);
+  const std::vector<Config> all = legal_configs(open_space(plain));
   Config wished;
-  wished.choice[0] = 5;
-  wished.choice[1] = 3;
-  wished.choice[2] = 3;
-  CHECK(differing_knobs(space, config, wished) == 1);
-
-  // Only (3, *, 3) and (6, *, 3) are legal with the third knob 3, and 3 * 16 > 40: two knobs have to move.
-  wish(&data, {4, 16, 3});
-  OpenPack second(data);
-  const Space other = open_space(second);
-  REQUIRE(other.default_config(&config).ok());
-  CHECK(other.legal(config));
+  do {
+    int32_t v[TEMPER_MAX_KNOBS];
+    open_space(plain).values_of(wished, v);
+    wish(&data, {v[0], v[1], v[2]});
+    OpenPack pack(data);
+    const Space space = open_space(pack);
+    int32_t nearest = INT32_MAX;
+    for (const Config& config : all) {
+      nearest = differing_knobs(space, config, wished) <= 2 ? std::min(nearest, distance(config, wished)) : nearest;
+    }
+    Config config;
+    REQUIRE(space.default_config(&config).ok());
+    REQUIRE(space.legal(config));
+    REQUIRE(distance(config, wished) == nearest);
+    singles += differing_knobs(space, config, wished) == 1 ? 1 : 0;
+    pairs += differing_knobs(space, config, wished) == 2 ? 1 : 0;
+  } while (open_space(plain).next(&wished));
+  CHECK(singles > 10);
+  CHECK(pairs > 2);
 }
 
 TEST_CASE("a default is found by sampling where no near config is legal, the same in every run") {
@@ -306,7 +322,7 @@ TEST_CASE("with variants the default is the one nearest to the wish") {
 
 TEST_CASE("a pack with variants but none of this template has no legal config") {
   TestPack data = variant_pack();
-  data.variants = {{1, {}, 0}};
+  data.variants = {{1, {1, 1}, 0}};
   OpenPack pack(data);
   const Space space = open_space(pack);
   Config config;
@@ -366,6 +382,53 @@ TEST_CASE("where legal configs are one in a million they are built knob by knob,
     seen.insert(hash_config(config, 0));
   }
   CHECK(seen.size() == 7);
+}
+
+TEST_CASE("building knob by knob steps back where the interval test promised too much") {
+  TestPack data = sum_pack(4, 35);
+  test::TestTemplate& t = data.templates[0];
+  const std::vector<uint16_t> digits = t.knobs[0].values;
+  t.knobs.push_back({20, KnobKind::kRun, digits, "even"});
+  t.knobs.push_back({21, KnobKind::kRun, digits, "last"});
+  t.defaults = {};
+  test::fill_programs(&t);
+  // Only an odd value of knob 4 can be completed, which the bounds of a remainder do not tell.
+  ProgramWriter w(&t, &t.constraint);
+  const ProgramWriter::Value sum = w.op(Op::kAdd, w.knob(4), w.op(Op::kMul, w.constant(2), w.knob(5)));
+  w.output(w.op(Op::kEqual, w.op(Op::kMod, sum, w.constant(10)), w.constant(1)));
+  OpenPack pack(data);
+  const Space space = open_space(pack);
+  Random random(31);
+  for (int i = 0; i < 300; ++i) {
+    Config config;
+    REQUIRE(space.sample(random, &config).ok());
+    REQUIRE(space.legal(config));
+  }
+}
+
+TEST_CASE("a lone far neighbour among thousands of illegal ones is found") {
+  std::vector<uint16_t> values(64);
+  for (uint16_t i = 0; i < 64; ++i) {
+    values[i] = i;
+  }
+  TestPack data = test::plain_pack(std::vector<std::vector<uint16_t>>(20, values));
+  test::TestTemplate& t = data.templates[0];
+  t.constraint = {};
+  ProgramWriter w(&t, &t.constraint);
+  ProgramWriter::Value sum = w.knob(0);
+  for (uint8_t k = 1; k < 20; ++k) {
+    sum = w.op(Op::kAdd, sum, w.knob(k));
+  }
+  const ProgramWriter::Value far = w.op(Op::kEqual, w.knob(7), w.constant(33));
+  const ProgramWriter::Value only_far = w.op(Op::kAnd, far, w.op(Op::kEqual, sum, w.constant(33)));
+  w.output(w.op(Op::kOr, only_far, w.op(Op::kEqual, sum, w.constant(0))));
+  OpenPack pack(data);
+  const Space space = open_space(pack);
+  Random random(1);
+  Config near;
+  REQUIRE(space.neighbour(random, Config(), &near).ok());
+  CHECK(near.choice[7] == 33);
+  CHECK(differing_knobs(space, near, Config()) == 1);
 }
 
 TEST_CASE("neighbours are legal, differ in one or two knobs and mostly by one step") {
@@ -474,6 +537,8 @@ TEST_CASE("configs survive as ids and values, in any order, and unknown ones are
   CHECK(space.from_values(twice, unknown_value, &config) == TEMPER_NOT_FOUND);
   CHECK(space.from_values(ids, unknown_value, &config) == TEMPER_NOT_FOUND);
   CHECK(space.from_values({ids, 1}, {values, 1}, &config) == TEMPER_NOT_FOUND);
+  const uint16_t extra_ids[] = {11, 10, 12}, extra_values[] = {16, 4, 1};
+  CHECK(space.from_values(extra_ids, extra_values, &config) == TEMPER_NOT_FOUND);
 }
 
 }  // namespace temper
