@@ -8,6 +8,10 @@ class App;
 
 namespace temper {
 
+void add_bench_command(CLI::App& app, int* exit_code);
 void add_import_command(CLI::App& app, int* exit_code);
+void add_tune_command(CLI::App& app, int* exit_code);
+/// Hidden: what the worker processes run.
+void add_worker_command(CLI::App& app, int* exit_code);
 
 }  // namespace temper

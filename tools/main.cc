@@ -14,6 +14,9 @@ namespace {
 using AddCommand = void (*)(CLI::App&, int*);
 constexpr AddCommand kCommands[] = {
     add_import_command,
+    add_tune_command,
+    add_bench_command,
+    add_worker_command,
 };
 
 std::vector<std::string> command_names(const CLI::App& app) {

@@ -89,14 +89,16 @@ void Progress::draw(const Tuner& tuner) {
       budget_ns_ == 0 ? 0.0 : static_cast<double>(tuner.elapsed_ns()) / static_cast<double>(budget_ns_);
   const double by_trials = trials_ == 0 ? 0.0 : static_cast<double>(tuner.trials()) / static_cast<double>(trials_);
   const int filled = std::min(kBarCells, static_cast<int>(std::max(by_time, by_trials) * kBarCells));
-  std::string line = "[" + std::string(static_cast<size_t>(filled), '#') +
-                     std::string(static_cast<size_t>(kBarCells - filled), '.') + "] ";
+  std::string line("[");
+  line.append(static_cast<size_t>(filled), '#').append(static_cast<size_t>(kBarCells - filled), '.').append("] ");
   line += decimal(static_cast<double>(tuner.elapsed_ns()) / 1e9, 0);
-  line += budget_ns_ == 0 ? " s" : "/" + decimal(static_cast<double>(budget_ns_) / 1e9, 0) + " s";
-  line += "  " + std::to_string(tuner.trials()) + " trials";
+  if (budget_ns_ != 0) {
+    line.append("/").append(decimal(static_cast<double>(budget_ns_) / 1e9, 0));
+  }
+  line.append(" s  ").append(std::to_string(tuner.trials())).append(" trials");
   if (workload_ < names_.size() && workload_ < tuner.workload_count()) {
     const WorkloadState& state = tuner.state(workload_);
-    line += "  " + names_[workload_] + " " + gain_text(state.default_ns, state.best_ns);
+    line.append("  ").append(names_[workload_]).append(" ").append(gain_text(state.default_ns, state.best_ns));
   }
   line.resize(std::min(line.size(), terminal_columns() - 1));
   std::fprintf(stderr, "\r\033[K%s", line.c_str());

@@ -86,7 +86,7 @@ std::string skipped_line(const TuneReport& report) {
     all += workload.flops * workload.count;
   }
   for (const SkippedOperator& op : report.skipped) {
-    skipped += op.flops * op.count;
+    skipped += op.flops;
     operators += op.count;
   }
   if (operators == 0) {

@@ -1,0 +1,243 @@
+// `temper tune NET`: tunes a network on this machine, writes the tuned table, prints what was gained.
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "temper/port_linux.h"
+#include "tools/commands.h"
+#include "tools/duration.h"
+#include "tools/exit_code.h"
+#include "tools/json_output.h"
+#include "tools/network_argument.h"
+#include "tools/tuning_run.h"
+#include "tools/whole_file.h"
+
+namespace temper {
+namespace {
+
+constexpr char kDefaultBudget[] = "60s";
+
+struct TuneCommand {
+  NetworkArgument network;
+  std::string budget, searcher = "auto", history, json, table;
+  uint32_t trials = 0, trials_per_workload = 0, workers = 0, threads = 1, early_stopping = 0;
+  uint32_t repeat = 0;
+  double min_repeat_ms = 0;
+  uint64_t seed = 0;
+  bool quiet = false;
+};
+
+struct SearcherName {
+  const char* name;
+  SearcherKind kind;
+};
+constexpr SearcherName kSearchers[] = {{"auto", SearcherKind::kAuto},
+                                       {"grid", SearcherKind::kGrid},
+                                       {"random", SearcherKind::kRandom},
+                                       {"annealing", SearcherKind::kAnnealing}};
+
+volatile std::sig_atomic_t interrupts = 0;
+
+/// The first interrupt lets the run confirm what it knows; the second ends at once. Every finished trial is on storage already, and
+/// the workers end with their parent.
+void on_interrupt(int) {
+  interrupts = interrupts + 1;
+  if (interrupts > 1) {
+    _exit(kExitInterrupted);
+  }
+}
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;  // without SA_RESTART: a wait for the workers ends early
+  sigemptyset(&action.sa_mask);
+  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
+    sigaction(signal_number, &action, nullptr);
+  }
+  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a status, not the end
+}
+
+std::vector<std::string> searcher_names() {
+  std::vector<std::string> names;
+  for (const SearcherName& searcher : kSearchers) {
+    names.push_back(searcher.name);
+  }
+  return names;
+}
+
+Result<TuningSettings> settings_of(const TuneCommand& command) {
+  TuningSettings settings;
+  const bool unlimited = command.budget.empty() && (command.trials > 0 || command.trials_per_workload > 0);
+  if (!unlimited) {
+    const Result<uint64_t> time = parse_duration(command.budget.empty() ? kDefaultBudget : command.budget);
+    if (!time) {
+      return Error{time.error().code, "--budget " + time.error().message};
+    }
+    settings.budget.time_ns = *time;
+  }
+  settings.budget.trials = command.trials;
+  settings.budget.trials_per_workload = command.trials_per_workload;
+  for (const SearcherName& searcher : kSearchers) {
+    if (command.searcher == searcher.name) {
+      settings.tuner.searcher = searcher.kind;
+    }
+  }
+  settings.tuner.early_stopping = command.early_stopping;
+  settings.tuner.seed = command.seed;
+  if (command.repeat > 0) {
+    settings.tuner.measurement.min_samples = settings.tuner.measurement.max_samples = static_cast<uint8_t>(command.repeat);
+  }
+  if (command.min_repeat_ms > 0) {
+    settings.tuner.measurement.min_sample_ns = static_cast<uint64_t>(command.min_repeat_ms * 1e6);
+  }
+  settings.threads = command.threads;
+  settings.workers = command.workers;
+  settings.history_path = command.history;
+  settings.progress = progress_style(command.quiet);
+  return settings;
+}
+
+/// NETWORK.TARGET.table beside the history.
+std::string default_table_path(const TuningRun& run, const std::string& network) {
+  std::string name = network;
+  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-' && c != '_'; }, '_');
+  return (std::filesystem::path(run.history().path).parent_path() / (name + "." + run.device().target + ".table")).string();
+}
+
+/// Exit code 0 or that of a table that was asked for and could not be written.
+int write_tuned_table(const TuneCommand& command, const TuningRun& run, const std::string& network) {
+  const Result<std::vector<uint8_t>> bytes = run.table();
+  if (!bytes) {
+    return report(bytes.error());
+  }
+  if (command.table.empty() && (run.history().path.empty() || run.history().storage() == nullptr)) {
+    return kExitDone;  // the place was told to be unusable already
+  }
+  const std::string path = command.table.empty() ? default_table_path(run, network) : command.table;
+  const Result<bool> written = write_whole_file(path, *bytes);
+  if (written) {
+    if (!command.quiet) {
+      std::fprintf(stderr, "Tuned table: %s\n", path.c_str());
+    }
+    return kExitDone;
+  }
+  if (!command.table.empty()) {
+    return report(written.error());
+  }
+  std::fprintf(stderr, "temper: warning: %s\n", written.error().message.c_str());
+  return kExitDone;
+}
+
+void tell_costs(const JitRunnerCosts& costs) {
+  const auto mean = [](uint64_t ns, uint32_t count) { return duration_text(count == 0 ? 0 : ns / count); };
+  std::fprintf(stderr, "Builds: %u, mean %s (%u more from memory). Checks: %u, mean %s. Samples: %u, mean %s, %.0f %% in kernels.\n",
+               costs.builds, mean(costs.build_ns, costs.builds).c_str(), costs.builds_from_cache, costs.checks,
+               mean(costs.check_ns, costs.checks).c_str(), costs.timings, mean(costs.timing_ns, costs.timings).c_str(),
+               costs.timing_ns == 0 ? 0.0 : 100.0 * static_cast<double>(costs.kernel_ns) / static_cast<double>(costs.timing_ns));
+  if (costs.builder_restarts + costs.timer_restarts > 0) {
+    std::fprintf(stderr, "Workers started anew: %u building, %u timing.\n", costs.builder_restarts, costs.timer_restarts);
+  }
+}
+
+int exit_code_after(temper_status status, const TuneReport& result) {
+  if (interrupts != 0) {
+    return kExitInterrupted;
+  }
+  if (status == TEMPER_NOTHING_TO_TUNE || status == TEMPER_BUDGET_SPENT || result.total_default_ns() == 0) {
+    std::fprintf(stderr, "temper: nothing could be tuned: %s\n",
+                 status == TEMPER_BUDGET_SPENT ? "the budget did not reach for a single trial" : "no config gave a right result in time");
+    return kExitNegative;
+  }
+  return kExitDone;
+}
+
+int finish(const TuneCommand& command, const TuningRun& run, temper_status status) {
+  const TuneReport result = run.report();
+  if (status == TEMPER_PORT_ERROR) {
+    const std::string& reason = run.runner().broken_reason();
+    return report(Error{status, reason.empty() ? "the clock of this machine stands still" : reason});
+  }
+  const int table_code = write_tuned_table(command, run, result.network);
+  if (command.json != "-") {
+    std::fputs(report_text(result, ReportColumns::kTune).c_str(), stdout);
+  }
+  if (!command.json.empty()) {
+    const Result<bool> written = write_json(report_json(result), command.json);
+    if (!written) {
+      return report(written.error());
+    }
+  }
+  if (!command.quiet) {
+    tell_costs(run.runner().costs());
+  }
+  const int code = exit_code_after(status, result);
+  return code != kExitDone ? code : table_code;
+}
+
+int run(const TuneCommand& command) {
+  const uint64_t started_ns = temper_linux_now_ns(nullptr);
+  Result<TuningSettings> settings = settings_of(command);
+  if (!settings) {
+    return report(settings.error());
+  }
+  settings->started_ns = started_ns;
+  const Result<Network> network = resolve_network(command.network);
+  if (!network) {
+    return report(network.error());
+  }
+  if (network->workloads.empty()) {
+    std::fprintf(stderr, "temper: %s holds nothing that temper tunes\n", command.network.network.c_str());
+    return kExitNegative;
+  }
+  catch_interrupts();
+  Result<std::unique_ptr<TuningRun>> tuning = TuningRun::create(*network, *settings);
+  if (!tuning) {
+    return report(tuning.error());
+  }
+  const temper_status status = (*tuning)->run(&interrupts);
+  return finish(command, **tuning, status);
+}
+
+void add_options(CLI::App* command, TuneCommand* options) {
+  add_network_argument(*command, &options->network);
+  command->add_option("--budget", options->budget, "time for the whole run: 500ms, 20s, 5m (60s unless trials are limited)");
+  command->add_option("--trials", options->trials, "trials of the whole run at most")->check(CLI::PositiveNumber);
+  command->add_option("--trials-per-workload", options->trials_per_workload, "trials of each workload at most")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--searcher", options->searcher, "auto, grid, random or annealing")
+      ->check(CLI::IsMember(searcher_names()))
+      ->capture_default_str();
+  command->add_option("--workers", options->workers, "processes that build side by side (CPUs - 1)")->check(CLI::Range(1, 256));
+  command->add_option("--threads", options->threads, "threads that a kernel may use")->check(CLI::Range(1, 1024))->capture_default_str();
+  command->add_option("--history", options->history, "where results are kept (in the user's data folder)")->type_name("FILE");
+  command->add_option("--table", options->table, "where the tuned table goes (beside the history)")->type_name("FILE");
+  command->add_option("--early-stopping", options->early_stopping, "trials without improvement that end a workload")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--repeat", options->repeat, "samples of each trial (3 to 15, as many as the noise asks for)")
+      ->check(CLI::Range(1, static_cast<int>(kMaxSamples)));
+  command->add_option("--min-repeat-ms", options->min_repeat_ms, "a sample repeats the kernel until it lasts this long")
+      ->check(CLI::Range(0.001, 10000.0));
+  command->add_option("--seed", options->seed, "makes a run repeatable as far as the clock allows")->capture_default_str();
+  command->add_option("--json", options->json, "write the result as JSON ('-': standard output)")->type_name("FILE|-");
+  command->add_flag("--quiet", options->quiet, "no progress");
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand("tune", "Tunes a network on this machine");
+  auto options = std::make_shared<TuneCommand>();
+  add_options(command, options.get());
+  command->footer("Example: temper tune mobilenet_v2 --budget 60s");
+  command->callback([options, exit_code] { *exit_code = run(*options); });
+}
+
+}  // namespace temper
