@@ -14,7 +14,6 @@ struct temper_context {
   const temper_config* config;
   temper::PackView pack;
   temper::Fingerprint fingerprint;
-  temper::Scratch scratch;
   temper::History history;
   temper::Lookup lookup;
   temper::PackRunner runner;
@@ -104,7 +103,7 @@ void on_event(void* self, const TunerEvent& event) {
 
 void on_frame(void* self, const FrameView& frame) {
   temper_context* t = static_cast<temper_context*>(self);
-  t->lookup.offer(frame, t->config->facts, t->scratch);
+  t->lookup.offer(frame, t->config->facts, t->tuner.scratch());
   t->tuner.resume(frame);
 }
 
@@ -125,10 +124,6 @@ Status place(const temper_config* config, const PackView& pack, Arena& arena, Ne
   const TunerOptions options = tuner_options(*config);
   void* const memory = arena.take(sizeof(temper_context), kArenaAlignment);
   needs.close("context: tuner, runner and history state", arena);
-  Scratch scratch;
-  scratch.values = arena.take_array<int32_t>(pack.longest_program());
-  scratch.intervals = arena.take_array<Interval>(pack.longest_program());
-  needs.close("scratch: one value and one interval per instruction of the longest program", arena);
   const bool has_storage = config->port->storage != nullptr;
   uint8_t* const buffer = static_cast<uint8_t*>(arena.take(has_storage ? kHistoryBufferBytes : 0, kArenaAlignment));
   needs.close("history buffer: one frame and one programmed page", arena);
@@ -138,24 +133,20 @@ Status place(const temper_config* config, const PackView& pack, Arena& arena, Ne
     const Lookup counted(arena, &pack, nullptr, {config->tables, config->table_count});
     needs.close("look-up: the last commit of each workload, a view of each table", arena);
     arena.take(Tuner::bytes_needed(pack, options), kArenaAlignment);
-    needs.close("search: space and searcher of each workload, the set of max_trials visited configs", arena);
+    needs.close("search: space and searcher of each workload, max_trials visited configs, scratch of the evaluators", arena);
     return arena.counting() ? TEMPER_OK : TEMPER_NO_MEMORY;
   }
   t->config = config;
   t->pack = pack;
   t->fingerprint = make_fingerprint(config->target_hash, config->facts, 0, 0, pack.pack_hash(), pack.feature_version());
-  t->scratch = scratch;
-  t->lookup = Lookup(arena, &t->pack, &t->fingerprint, {config->tables, config->table_count});
-  if (arena.overflowed()) {
-    return TEMPER_NO_MEMORY;
-  }
-  t->runner = PackRunner(&t->pack, &config->facts, config->port, scratch);
-  t->tuning_bytes = t->runner.bytes_wanted();
+  new (&t->lookup) Lookup(arena, &t->pack, &t->fingerprint, {config->tables, config->table_count});
   const Status status = t->tuner.init(arena, &t->pack, &config->facts, t->fingerprint, t->runner.runner(), analytic_prior(),
                                       has_storage ? &t->history : nullptr, config->port->now_ns, config->port->self, options);
   if (!status.ok()) {
     return status;
   }
+  new (&t->runner) PackRunner(&t->pack, &config->facts, config->port, t->tuner.scratch());
+  t->tuning_bytes = t->runner.bytes_wanted();
   t->tuner.set_listener(t, on_event);
   if (has_storage) {
     open_history(t, {buffer, kHistoryBufferBytes});
@@ -182,16 +173,18 @@ Status count_needs(const temper_config* config, NeedList& needs, PackView* pack,
 }
 
 Space space_of(const temper_context* t, uint32_t workload) {
-  return Space(&t->pack, workload, &t->config->facts, t->scratch);
+  return Space(&t->pack, workload, &t->config->facts, t->tuner.scratch());
 }
 
 void fill_progress(temper_context* t) {
   temper_progress& progress = t->progress;
-  const WorkloadState& state = t->tuner.state(progress.workload);
   progress.trials = t->tuner.trials();
   progress.elapsed_ns = t->tuner.elapsed_ns();
-  progress.default_ns = state.default_ns;
-  progress.best_ns = state.best_ns;
+  if (progress.workload < t->tuner.workload_count()) {
+    const WorkloadState& state = t->tuner.state(progress.workload);
+    progress.default_ns = state.default_ns;
+    progress.best_ns = state.best_ns;
+  }
 }
 
 }  // namespace

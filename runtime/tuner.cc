@@ -15,32 +15,37 @@ uint32_t max_entries(const PackView& pack, const TunerOptions& options) {
 
 }  // namespace
 
-void Tuner::place(Arena& arena, const PackView& pack, const temper_facts* facts, bool counting) {
-  workload_count_ = pack.workload_count();
-  visited_ = VisitedSet(arena, max_entries(pack, options_));
+void Tuner::place(Arena& arena, const PackView& pack, const temper_facts* facts, const TunerOptions& options,
+                  Tuner* tuner) {
+  const uint32_t workload_count = pack.workload_count();
+  VisitedSet visited(arena, max_entries(pack, options));
   Scratch scratch;
   scratch.values = arena.take_array<int32_t>(pack.longest_program());
   scratch.intervals = arena.take_array<Interval>(pack.longest_program());
-  states_ = arena.take_array<WorkloadState>(workload_count_);
-  const bool placing = !counting && !arena.overflowed();
-  for (uint32_t i = 0; i < workload_count_; ++i) {
-    const Space space(&pack, i, facts, scratch);
+  WorkloadState* const states = arena.take_array<WorkloadState>(workload_count);
+  const bool placing = tuner != nullptr && !arena.overflowed();
+  if (placing) {
+    tuner->visited_ = visited;
+    tuner->scratch_ = scratch;
+    tuner->states_ = states;
+    tuner->workload_count_ = workload_count;
+  }
+  for (uint32_t i = 0; i < workload_count; ++i) {
     if (!placing) {
-      const Searcher sized(arena, options_.searcher, &space, &visited_, model_, options_.seed);
+      const Space space(&pack, i, facts, scratch);
+      const Searcher sized(arena, options.searcher, &space, &visited, CostModel{}, options.seed);
       continue;
     }
-    WorkloadState* state = new (&states_[i]) WorkloadState();
-    state->space = space;
-    state->searcher = Searcher(arena, options_.searcher, &state->space, &visited_, model_, options_.seed);
+    WorkloadState* state = new (&states[i]) WorkloadState();
+    new (&state->space) Space(&pack, i, facts, scratch);
+    new (&state->searcher) Searcher(arena, options.searcher, &state->space, &tuner->visited_, tuner->model_, options.seed);
   }
 }
 
 size_t Tuner::bytes_needed(const PackView& pack, const TunerOptions& options) {
   Arena arena;
-  Tuner tuner;
-  tuner.options_ = options;
   const temper_facts no_facts{};
-  tuner.place(arena, pack, &no_facts, true);
+  place(arena, pack, &no_facts, options, nullptr);
   return arena.used + 64;
 }
 
@@ -60,7 +65,7 @@ Status Tuner::init(Arena& arena, const PackView* pack, const temper_facts* facts
   if (runner_.slot_count == 0 || arena.counting()) {
     return TEMPER_INVALID_ARGUMENT;
   }
-  place(arena, *pack, facts, false);
+  place(arena, *pack, facts, options_, this);
   if (arena.overflowed()) {
     workload_count_ = 0;
     return TEMPER_NO_MEMORY;

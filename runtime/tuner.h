@@ -108,6 +108,8 @@ class Tuner {
   uint32_t workload_count() const { return workload_count_; }
   const WorkloadState& state(uint32_t workload) const { return states_[workload]; }
   uint32_t trials() const { return trials_; }
+  /// The evaluators' memory, for others on the same thread between two steps.
+  Scratch scratch() const { return scratch_; }
   uint64_t elapsed_ns() const;
   void set_listener(void* context, void (*listener)(void* context, const TunerEvent& event));
 
@@ -157,7 +159,7 @@ class Tuner {
   };
 
   // tuner.cc: set-up, history.
-  void place(Arena& arena, const PackView& pack, const temper_facts* facts, bool counting);
+  static void place(Arena& arena, const PackView& pack, const temper_facts* facts, const TunerOptions& options, Tuner* tuner);
   uint32_t find_workload(uint64_t key) const;
   void resume_trial(const TrialView& view);
   void resume_commit(const CommitView& view);
@@ -240,6 +242,7 @@ class Tuner {
   WorkloadState* states_ = nullptr;
   uint32_t workload_count_ = 0;
   VisitedSet visited_;
+  Scratch scratch_;                ///< of all spaces
   Slot slots_[kMaxSlots];
   InFlight run_;
   Rematch rematch_;

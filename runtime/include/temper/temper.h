@@ -77,8 +77,10 @@ typedef struct temper_progress {
   temper_outcome last_outcome;
 } temper_progress;
 
-/// Starts a tuning run. `memory` holds the tensors of the largest workload and its workspace; temper_tuning_bytes tells how much.
-/// Results already in the history are kept and not measured again.
+/// Starts a tuning run. `memory` is lent until the run ends: tensors of the largest workload, its packed constant and workspace.
+/// temper_tuning_bytes is enough for every candidate; with less, those that do not fit are invalid. Workloads that the history has a
+/// valid commit for are left alone. TEMPER_NO_MEMORY when a default does not fit; TEMPER_UNSUPPORTED when the pack has no kernels;
+/// TEMPER_INVALID_ARGUMENT while another run goes on.
 temper_status temper_tune_start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes);
 size_t temper_tuning_bytes(const temper_context* t);
 /// One bounded step. TEMPER_MORE while there is work, TEMPER_OK when the run is complete (winners committed), else why it ended.
