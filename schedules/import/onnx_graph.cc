@@ -3,6 +3,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <onnx/defs/schema.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -96,6 +97,9 @@ Result<std::unique_ptr<OnnxGraph>> OnnxGraph::load(const std::string& path, cons
   }
   if (done) {
     done = graph->index_readers();
+  }
+  if (done) {
+    done = graph->check_windows();
   }
   if (!done) {
     return done.error();
@@ -203,6 +207,8 @@ void OnnxGraph::index_constants() {
       const auto source = constants_.find(node.input(0));
       if (source != constants_.end()) {
         constants_[node.output(0)] = source->second;
+        shapes_[node.output(0)] = shapes_[node.input(0)];
+        types_[node.output(0)] = types_[node.input(0)];
       }
     }
   }
@@ -239,6 +245,20 @@ Result<bool> OnnxGraph::index_readers() {
   }
   for (const onnx::ValueInfoProto& output : model_.graph().output()) {
     only_reader_[output.name()] = -1;
+  }
+  return true;
+}
+
+/// ONNX's shape inference divides by strides without looking at them.
+Result<bool> OnnxGraph::check_windows() const {
+  for (int i = 0; i < node_count(); ++i) {
+    const NodeAttributes attributes(node(i));
+    for (const char* name : {"strides", "dilations"}) {
+      const std::vector<int64_t> values = attributes.integers(name, {});
+      if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 1 || value > INT32_MAX; })) {
+        return node_error(i, std::string(name) + " must be at least 1");
+      }
+    }
   }
   return true;
 }

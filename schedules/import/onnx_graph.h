@@ -74,6 +74,7 @@ class OnnxGraph {
   void note_value(const onnx::ValueInfoProto& value, bool override_known);
   void index_constants();
   Result<bool> index_readers();
+  Result<bool> check_windows() const;
 
   std::string path_;
   onnx::ModelProto model_;

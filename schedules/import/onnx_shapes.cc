@@ -143,7 +143,8 @@ void OnnxGraph::infer_shapes() {
     initialised.insert(tensor.name());
   }
   for (const auto& [name, tensor] : constants_) {
-    if (initialised.count(name) == 0 && element_count({tensor->dims().begin(), tensor->dims().end()}) <= kShapeElements) {
+    const bool of_constant_node = initialised.count(name) == 0 && node(producer(name)).op_type() == "Constant";
+    if (of_constant_node && element_count({tensor->dims().begin(), tensor->dims().end()}) <= kShapeElements) {
       onnx::TensorProto* copy = graph->add_initializer();
       *copy = *tensor;
       copy->set_name(name);
