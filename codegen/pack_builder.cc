@@ -1,5 +1,6 @@
-// Builds a kernel pack from a text file: workloads and variants in, one object file out that defines NAME_pack and can be linked into
-// firmware. Called by the builds of the board firmware and of the example; thin, the work is write_pack's and compile_pack's.
+// Builds a kernel pack from a text file: workloads and variants in, one object file out that defines NAME_pack and can
+// be linked into firmware. Called by the builds of the board firmware and of the example; thin, the work is
+// write_pack's and compile_pack's.
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -12,8 +13,8 @@
 namespace temper {
 namespace {
 
-/// A pack spec: lines "target NAME", "workload NAME CANONICAL TEXT", "variant TEMPLATE-ID VALUE..." (one value per compile knob, in knob
-/// order); empty lines and those that begin with # are comments.
+/// A pack spec: lines "target NAME", "workload NAME CANONICAL TEXT", "variant TEMPLATE-ID VALUE..." (one value per
+/// compile knob, in knob order); empty lines and those that begin with # are comments.
 struct PackSpec {
   std::string target;
   std::vector<NetworkWorkload> workloads;
@@ -120,7 +121,8 @@ Result<ObjectFile> build_pack(const PackSpec& spec, const std::string& name) {
   if (!target.ok()) {
     return target.error();
   }
-  const Result<std::vector<uint8_t>> data = write_pack(spec.workloads, {.target = spec.target, .variants = spec.variants});
+  const Result<std::vector<uint8_t>> data =
+      write_pack(spec.workloads, {.target = spec.target, .variants = spec.variants});
   if (!data.ok()) {
     return data.error();
   }

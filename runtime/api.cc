@@ -62,12 +62,14 @@ Status check_config(const temper_config* config) {
     return TEMPER_INVALID_ARGUMENT;
   }
   const int32_t* facts = config->facts.value;
-  const bool probed = facts[TEMPER_FACT_THREADS] > 0 && facts[TEMPER_FACT_CORES] > 0 && facts[TEMPER_FACT_VECTOR_LANES] > 0;
+  const bool probed =
+      facts[TEMPER_FACT_THREADS] > 0 && facts[TEMPER_FACT_CORES] > 0 && facts[TEMPER_FACT_VECTOR_LANES] > 0;
   return probed ? TEMPER_OK : TEMPER_INVALID_ARGUMENT;
 }
 
-// Observed: one evaluation of a prior takes some 1,600 cycles on a Cortex-M4 and fewer on wider cores. So the clock in kHz over 1,600
-// gives what fits in the millisecond that a step may take. A wrong clock only makes steps longer or proposals poorer.
+// Observed: one evaluation of a prior takes some 1,600 cycles on a Cortex-M4 and fewer on wider cores. So the clock in
+// kHz over 1,600 gives what fits in the millisecond that a step may take. A wrong clock only makes steps longer or
+// proposals poorer.
 uint32_t proposal_effort(const temper_facts& facts) {
   const int32_t effort = facts.value[TEMPER_FACT_CLOCK_KHZ] / 1600;
   return effort < 8 ? 8u : effort > 256 ? 256u : static_cast<uint32_t>(effort);
@@ -107,7 +109,8 @@ void on_frame(void* self, const FrameView& frame) {
   t->tuner.resume(frame);
 }
 
-// Damage, another version and failing storage are no errors of init: what is whole is used, and the miss is explained by look-ups.
+// Damage, another version and failing storage are no errors of init: what is whole is used, and the miss is explained
+// by look-ups.
 void open_history(temper_context* t, Span<uint8_t> buffer) {
   ScanReport report{};
   const Status status = t->history.open(t->config->port->storage, buffer, t, on_frame, &report);
@@ -133,15 +136,17 @@ Status place(const temper_config* config, const PackView& pack, Arena& arena, Ne
     const Lookup counted(arena, &pack, nullptr, {config->tables, config->table_count});
     needs.close("look-up: the last commit of each workload, a view of each table", arena);
     arena.take(Tuner::bytes_needed(pack, options), kArenaAlignment);
-    needs.close("search: space and searcher of each workload, max_trials visited configs, scratch of the evaluators", arena);
+    needs.close("search: space and searcher of each workload, max_trials visited configs, scratch of the evaluators",
+                arena);
     return arena.counting() ? TEMPER_OK : TEMPER_NO_MEMORY;
   }
   t->config = config;
   t->pack = pack;
   t->fingerprint = make_fingerprint(config->target_hash, config->facts, 0, 0, pack.pack_hash(), pack.feature_version());
   new (&t->lookup) Lookup(arena, &t->pack, &t->fingerprint, {config->tables, config->table_count});
-  const Status status = t->tuner.init(arena, &t->pack, &config->facts, t->fingerprint, t->runner.runner(), analytic_prior(),
-                                      has_storage ? &t->history : nullptr, config->port->now_ns, config->port->self, options);
+  const Status status =
+      t->tuner.init(arena, &t->pack, &config->facts, t->fingerprint, t->runner.runner(), analytic_prior(),
+                    has_storage ? &t->history : nullptr, config->port->now_ns, config->port->self, options);
   if (!status.ok()) {
     return status;
   }
@@ -224,8 +229,8 @@ temper_status temper_init(temper_context** out, const temper_config* config, voi
   if (arena_bytes < total_bytes) {
     return TEMPER_NO_MEMORY;
   }
-  const size_t skip =
-      (temper::kArenaAlignment - reinterpret_cast<uintptr_t>(arena) % temper::kArenaAlignment) % temper::kArenaAlignment;
+  const size_t skip = (temper::kArenaAlignment - reinterpret_cast<uintptr_t>(arena) % temper::kArenaAlignment) %
+                      temper::kArenaAlignment;
   Arena placed{static_cast<uint8_t*>(arena) + skip, arena_bytes - skip, 0};
   return temper::place(config, pack, placed, needs, out).code();
 }
@@ -332,6 +337,7 @@ temper_status temper_make_plan(const temper_context* t, uint32_t workload, tempe
     return found.code();
   }
   const int32_t variant = space.find_variant(config);
-  const temper_kernel kernel = variant < 0 ? nullptr : t->pack.kernel(t->pack.variant(static_cast<uint32_t>(variant)).kernel);
+  const temper_kernel kernel =
+      variant < 0 ? nullptr : t->pack.kernel(t->pack.variant(static_cast<uint32_t>(variant)).kernel);
   return kernel == nullptr ? TEMPER_NOT_FOUND : temper::make_plan(space, config, kernel, plan).code();
 }

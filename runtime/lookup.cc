@@ -6,8 +6,8 @@ namespace temper {
 namespace {
 
 /// Whether persisted knobs mean a config that is legal and served here; if not, why.
-temper_miss translate(const PackView& pack, const Space& space, uint16_t template_id, uint16_t template_version, Span<const format::KnobValue> knobs,
-                      Config* config) {
+temper_miss translate(const PackView& pack, const Space& space, uint16_t template_id, uint16_t template_version,
+                      Span<const format::KnobValue> knobs, Config* config) {
   const TemplateView& view = space.view();
   if (template_id != view.id || template_version != view.version) {
     return TEMPER_MISS_ILLEGAL;
@@ -46,7 +46,8 @@ void Lookup::offer(const FrameView& frame, const temper_facts& facts, Scratch sc
     Fingerprint made_on;
     const bool whole = read_fingerprint(frame, &made_on).ok();
     const uint32_t all = (1u << kFingerprintFieldCount) - 1;
-    differs_[fingerprints_seen_ % kKnownFingerprints] = static_cast<uint16_t>(whole ? compare(made_on, *fingerprint_) : all);
+    differs_[fingerprints_seen_ % kKnownFingerprints] =
+        static_cast<uint16_t>(whole ? compare(made_on, *fingerprint_) : all);
     ++fingerprints_seen_;
     return;
   }

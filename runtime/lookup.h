@@ -1,5 +1,6 @@
-// Answers what would be used for a workload, without measuring: the history's commits, then the tuned tables, then the default; for
-// each miss it says why. Called by the C API and by the host's look-up; never writes, never allocates after it was placed.
+// Answers what would be used for a workload, without measuring: the history's commits, then the tuned tables, then the
+// default; for each miss it says why. Called by the C API and by the host's look-up; never writes, never allocates
+// after it was placed.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ inline constexpr uint32_t kKnownFingerprints = 16;
 class Lookup {
  public:
   Lookup() = default;
-  /// Keeps one commit per workload in the arena, and views of the tables: one that does not verify is a miss with a reason.
-  /// `pack`, `fingerprint` (of this device) and the tables outlive the look-up. With a counting arena nothing is written.
+  /// Keeps one commit per workload in the arena, and views of the tables: one that does not verify is a miss with a
+  /// reason. `pack`, `fingerprint` (of this device) and the tables outlive the look-up. With a counting arena nothing
+  /// is written.
   Lookup(Arena& arena, const PackView* pack, const Fingerprint* fingerprint, Span<const temper_table> tables);
 
   /// Offers one scanned frame of the history; of several commits of a workload the last that is valid here counts.

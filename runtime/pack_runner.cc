@@ -22,7 +22,8 @@ PackRunner::Layout PackRunner::lay_out(const WorkloadView& workload, const tempe
     used += round_to_alignment(bytes);
     return at;
   };
-  layout.guarded_output = reinterpret_cast<float*>(take((workload.elements[TEMPER_OUT] + 2 * kGuardElements) * sizeof(float)));
+  layout.guarded_output =
+      reinterpret_cast<float*>(take((workload.elements[TEMPER_OUT] + 2 * kGuardElements) * sizeof(float)));
   static_assert(kGuardElements * sizeof(float) % kAlignment == 0, "the output behind its guard is aligned too");
   layout.tensor[TEMPER_OUT] = base == nullptr ? nullptr : layout.guarded_output + kGuardElements;
   for (uint32_t i = TEMPER_IN_A; i < TEMPER_TENSOR_COUNT; ++i) {
@@ -140,7 +141,8 @@ Status PackRunner::bind(uint8_t slot) {
     packed_ = false;  // the workspace may lie where a packed constant was
   } else if (!packed_ || packed_tensor_ != plan_.packed_tensor ||
              std::memcmp(packed_layout_, plan_.pack_layout, sizeof packed_layout_) != 0) {
-    const Status packing = temper_pack_constant(&plan_, layout_.tensor[plan_.packed_tensor], layout_.packed, plan_.packed_bytes);
+    const Status packing =
+        temper_pack_constant(&plan_, layout_.tensor[plan_.packed_tensor], layout_.packed, plan_.packed_bytes);
     if (!packing.ok()) {
       return packing;
     }
@@ -158,7 +160,8 @@ Status PackRunner::call() {
     const bool is_packed = plan_.packed_bytes > 0 && i == static_cast<uint32_t>(plan_.packed_tensor);
     tensors[i] = is_packed ? static_cast<void*>(layout_.packed) : layout_.tensor[i];
   }
-  return temper_execute(&plan_, port_, tensors, layout_.workspace, static_cast<size_t>(plan_.threads) * plan_.workspace_bytes);
+  return temper_execute(&plan_, port_, tensors, layout_.workspace,
+                        static_cast<size_t>(plan_.threads) * plan_.workspace_bytes);
 }
 
 Status PackRunner::check() {
@@ -169,12 +172,14 @@ Status PackRunner::check() {
   if (!status.ok()) {
     return status;
   }
-  const bool right = guards_intact(guarded) && digest({layout_.tensor[TEMPER_OUT], elements}) == space_.workload().digest;
+  const bool right =
+      guards_intact(guarded) && digest({layout_.tensor[TEMPER_OUT], elements}) == space_.workload().digest;
   result_ = {right ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_WRONG_RESULT, 0};
   return {};
 }
 
-// The clock is looked at after 1, 2, 4, ... calls: seldom enough not to be timed itself, and what runs over takes at most as long again.
+// The clock is looked at after 1, 2, 4, ... calls: seldom enough not to be timed itself, and what runs over takes at
+// most as long again.
 Status PackRunner::time(uint32_t number, uint64_t limit_ns) {
   const uint64_t start_ns = port_->now_ns(port_->self);
   for (uint32_t i = 1; i <= number; ++i) {
@@ -233,6 +238,8 @@ void PackRunner::release_slot(void* self, uint8_t slot) {
   }
 }
 
-Runner PackRunner::runner() { return {this, kSlots, build_slot, poll_slot, run_slot, poll_result, release_slot, nullptr}; }
+Runner PackRunner::runner() {
+  return {this, kSlots, build_slot, poll_slot, run_slot, poll_result, release_slot, nullptr};
+}
 
 }  // namespace temper

@@ -1,6 +1,7 @@
-// The runner of a device that ships a kernel pack: building is finding the variant, checking is one run on small integers compared
-// with the pack's digest, timing is back-to-back calls on the port's clock. Called by the tuner; everything is done when a callback
-// returns. Works in the memory lent for one tuning run; never allocates and never writes outside it.
+// The runner of a device that ships a kernel pack: building is finding the variant, checking is one run on small
+// integers compared with the pack's digest, timing is back-to-back calls on the port's clock. Called by the tuner;
+// everything is done when a callback returns. Works in the memory lent for one tuning run; never allocates and never
+// writes outside it.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,11 @@ class PackRunner {
   PackRunner(const PackView* pack, const temper_facts* facts, const temper_port* port, Scratch scratch)
       : pack_(pack), facts_(facts), port_(port), scratch_(scratch) {}
 
-  /// What a tuning run over all workloads can use: tensors, packed constant and workspaces of the largest. Counts the largest
-  /// value of every run knob for each variant.
+  /// What a tuning run over all workloads can use: tensors, packed constant and workspaces of the largest. Counts the
+  /// largest value of every run knob for each variant.
   size_t bytes_wanted();
-  /// Lends the memory. TEMPER_NO_MEMORY when a workload's default does not fit; candidates that do not fit later are invalid.
+  /// Lends the memory. TEMPER_NO_MEMORY when a workload's default does not fit; candidates that do not fit later are
+  /// invalid.
   Status attach(void* memory, size_t memory_bytes);
 
   Runner runner();
@@ -66,7 +68,7 @@ class PackRunner {
   Scratch scratch_;
   uint8_t* memory_ = nullptr;
   size_t memory_bytes_ = 0;
-  Space space_;                            ///< of workload_
+  Space space_;  ///< of workload_
   uint32_t workload_ = UINT32_MAX;
   uint32_t filled_workload_ = UINT32_MAX;  ///< whose inputs are in memory
   uint8_t bound_slot_ = kSlots;            ///< whose plan is plan_; kSlots: none's

@@ -46,15 +46,15 @@ int main(int argc, char** argv) {
   check(temper_lookup(t, dense, &answer), "lookup");
   printf("before: from %s; history: %s\n", temper_source_name(answer.source), temper_miss_name(answer.missed[0]));
 
-  const temper_budget budget = {.time_ns = 500000000, .trials = 64};  // tune by steps
+  const temper_budget budget = {.time_ns = 5000000000u, .trials = 64};  // tune by steps: 64 trials, at most 5 s
   temper_progress progress = {0};
   check(temper_tune_start(t, &budget, buffer(temper_tuning_bytes(t)), temper_tuning_bytes(t)), "tuning");
   temper_status status = TEMPER_MORE;
   while (status == TEMPER_MORE) status = temper_tune_step(t, &progress);  // other work may be done in between
   check(status, "tuning");
   check(temper_lookup(t, dense, &answer), "lookup");
-  printf("after %u trials: from %s, default %llu ns, tuned %llu ns\n", progress.trials, temper_source_name(answer.source),
-         (unsigned long long)answer.default_ns, (unsigned long long)answer.tuned_ns);
+  printf("after %u trials: from %s, default %llu ns, tuned %llu ns\n", progress.trials,
+         temper_source_name(answer.source), (unsigned long long)answer.default_ns, (unsigned long long)answer.tuned_ns);
 
   temper_plan plan;  // plan once, pack the constant once, execute on buffers of ours
   check(temper_make_plan(t, dense, &plan), "plan");

@@ -317,10 +317,13 @@ TEST_CASE("storage that fails from the start costs persistence alone") {
   CHECK(answer_of(t).value[kToyTile] == 4);
 }
 
-TEST_CASE("a tuned table answers behind the history; a damaged one, or one of another device, is a miss with its reason") {
+TEST_CASE(
+    "a tuned table answers behind the history; a damaged one, or one of another device, is a miss with its reason") {
   Caller caller(nullptr);
-  const Fingerprint here = make_fingerprint(7, caller.config.facts, 0, 0, toy_pack().pack_hash, toy_pack().feature_version);
-  const Fingerprint elsewhere = make_fingerprint(9, caller.config.facts, 0, 0, toy_pack().pack_hash, toy_pack().feature_version);
+  const Fingerprint here =
+      make_fingerprint(7, caller.config.facts, 0, 0, toy_pack().pack_hash, toy_pack().feature_version);
+  const Fingerprint elsewhere =
+      make_fingerprint(9, caller.config.facts, 0, 0, toy_pack().pack_hash, toy_pack().feature_version);
   const TableEntry entry{kToyWorkloadKey, 1, 1, 900, 300, {{1, 2}, {2, 0}, {3, 6}}, "toy"};
   Result<std::vector<uint8_t>> good = write_table({entry}, here, "test");
   Result<std::vector<uint8_t>> foreign = write_table({entry}, elsewhere, "test");

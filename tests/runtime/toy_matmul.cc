@@ -8,8 +8,8 @@ namespace {
 // Time per row block, by tile.
 uint64_t cost_ns(int32_t tile) { return tile == 4 ? 20000 : tile == 2 ? 80000 : 100000; }
 
-void right(float* out, const float* a, const float* b, const float*, const float*, void* workspace, const int32_t* args, int32_t begin,
-           int32_t end) {
+void right(float* out, const float* a, const float* b, const float*, const float*, void* workspace, const int32_t* args,
+           int32_t begin, int32_t end) {
   const int32_t m = args[0], n = args[1], k = args[2], block = args[3 + kToyBlock];
   const bool packed = args[3 + kToyPacked] != 0;
   float* const row = static_cast<float*>(workspace);
@@ -28,15 +28,15 @@ void right(float* out, const float* a, const float* b, const float*, const float
   ++ToyClock::kernel_calls;
 }
 
-void wrong(float* out, const float* a, const float* b, const float* bias, const float* addend, void* workspace, const int32_t* args,
-           int32_t begin, int32_t end) {
+void wrong(float* out, const float* a, const float* b, const float* bias, const float* addend, void* workspace,
+           const int32_t* args, int32_t begin, int32_t end) {
   right(out, a, b, bias, addend, workspace, args, begin, end);
   out[begin] += 1.0f;
   ToyClock::now_ns -= cost_ns(args[3 + kToyTile]) * static_cast<uint64_t>(end - begin) / 2;  // tempting
 }
 
-void outside(float* out, const float* a, const float* b, const float* bias, const float* addend, void* workspace, const int32_t* args,
-             int32_t begin, int32_t end) {
+void outside(float* out, const float* a, const float* b, const float* bias, const float* addend, void* workspace,
+             const int32_t* args, int32_t begin, int32_t end) {
   right(out, a, b, bias, addend, workspace, args, begin, end);
   out[-1] = 0.0f;
 }
@@ -45,7 +45,9 @@ TestTemplate toy_template() {
   TestTemplate t;
   t.name = "toy";
   t.dim_count = 3;
-  t.knobs = {{1, KnobKind::kCompile, {1, 2, 4}, "tile"}, {2, KnobKind::kCompile, {0, 1}, "packed"}, {3, KnobKind::kRun, {4, 6, 12}, "block"}};
+  t.knobs = {{1, KnobKind::kCompile, {1, 2, 4}, "tile"},
+             {2, KnobKind::kCompile, {0, 1}, "packed"},
+             {3, KnobKind::kRun, {4, 6, 12}, "block"}};
   ProgramWriter w(&t, &t.shape);
   const auto zero = w.constant(0), one = w.constant(1);
   w.output(w.op(Op::kCeilDiv, w.dim(0), w.knob(kToyBlock)));
@@ -107,7 +109,11 @@ TestPack toy_pack() {
   workload.digest = digest({out.data(), out.size()});
   workload.flops = 2 * kToyM * kToyN * kToyK;
   pack.workloads = {workload};
-  pack.variants = {{0, {1, 0}, kToyRight}, {0, {2, 0}, kToyRight}, {0, {4, 1}, kToyRight}, {0, {4, 0}, kToyWrong}, {0, {2, 1}, kToyOutside}};
+  pack.variants = {{0, {1, 0}, kToyRight},
+                   {0, {2, 0}, kToyRight},
+                   {0, {4, 1}, kToyRight},
+                   {0, {4, 0}, kToyWrong},
+                   {0, {2, 1}, kToyOutside}};
   return pack;
 }
 

@@ -29,8 +29,8 @@ void board_start(void) {
   SYST_CSR = 7;  // core clock, interrupt, on
 }
 
-// The counter runs down and wraps every 0.67 s. A wrap whose interrupt is still pending is counted here, and the two reads of
-// `wraps` tell whether the interrupt came in between.
+// The counter runs down and wraps every 0.67 s. A wrap whose interrupt is still pending is counted here, and the two
+// reads of `wraps` tell whether the interrupt came in between.
 static uint64_t now_ns(void* self) {
   (void)self;
   uint32_t before, pending, count;

@@ -1,5 +1,5 @@
-// What the Cortex-M4 board supplies: temper's port (clock, data flash, log) and the few things a first-boot program prints.
-// Called by firmware. Never allocates.
+// What the Cortex-M4 board supplies: temper's port (clock, data flash, log) and the few things a first-boot program
+// prints. Called by firmware. Never allocates.
 #ifndef TEMPER_TOOLCHAINS_CORTEX_M4_BOARD_H
 #define TEMPER_TOOLCHAINS_CORTEX_M4_BOARD_H
 

@@ -1,5 +1,6 @@
-// Start-up code for a Cortex-M4: vectors, FPU, memory, then main. Runs no static constructors (the linker script refuses them).
-// All RAM outside the retained section is painted first, so that nothing survives a reset but what real flash would keep.
+// Start-up code for a Cortex-M4: vectors, FPU, memory, then main. Runs no static constructors (the linker script
+// refuses them). All RAM outside the retained section is painted first, so that nothing survives a reset but what real
+// flash would keep.
 #include <stdint.h>
 
 #include "toolchains/cortex-m4/board.h"
@@ -57,5 +58,5 @@ typedef struct vector_table {
 // Exceptions 1 to 15 of ARMv7-M; no device interrupt is used.
 __attribute__((section(".vectors"), used)) static const vector_table vectors = {
     stack_top,
-    {reset_handler, fault_handler, fault_handler, fault_handler, fault_handler, fault_handler, 0, 0, 0, 0, fault_handler, fault_handler, 0,
-     fault_handler, systick_handler}};
+    {reset_handler, fault_handler, fault_handler, fault_handler, fault_handler, fault_handler, 0, 0, 0, 0,
+     fault_handler, fault_handler, 0, fault_handler, systick_handler}};

@@ -1,5 +1,5 @@
-// A firmware's first boot: tunes the kernels it ships with, resets, finds its record in data flash and measures nothing again.
-// Uses temper's C API and the board's port alone. Ends the emulator with 0 when everything is as it should be.
+// A firmware's first boot: tunes the kernels it ships with, resets, finds its record in data flash and measures nothing
+// again. Uses temper's C API and the board's port alone. Ends the emulator with 0 when everything is as it should be.
 #include <stdbool.h>
 #include <string.h>
 
@@ -74,7 +74,8 @@ static uint32_t tune(temper_context* t) {
   return progress.trials;
 }
 
-// Plans the workload, packs its constant, executes it on buffers of ours and compares every element with the definition.
+// Plans the workload, packs its constant, executes it on buffers of ours and compares every element with the
+// definition.
 static bool execute(const temper_context* t, uint32_t workload, uint32_t m, uint32_t n, uint32_t k) {
   temper_plan plan;
   if (temper_make_plan(t, workload, &plan) != TEMPER_OK) {
@@ -134,15 +135,19 @@ static void print_memory(void) {
 int main(void) {
   const bool first = board_boot_count() == 1;
   say("boot ", board_boot_count(), "\n");
-  const temper_config config = {
-      .pack = &board_pack,
-      .port = board_port(),
-      .facts = {{[TEMPER_FACT_VECTOR_LANES] = 1, [TEMPER_FACT_VECTOR_REGISTERS] = 32, [TEMPER_FACT_CORES] = 1, [TEMPER_FACT_THREADS] = 1,
-                 [TEMPER_FACT_CLOCK_KHZ] = 25000, [TEMPER_FACT_COPY_MB_S] = 50, [TEMPER_FACT_FMA_LATENCY] = 3,
-                 [TEMPER_FACT_FMA_PER_CYCLE] = 1}},
-      .max_trials = 128,
-      .target_hash = 0x4D34u,
-      .seed = 1};
+  const temper_config config = {.pack = &board_pack,
+                                .port = board_port(),
+                                .facts = {{[TEMPER_FACT_VECTOR_LANES] = 1,
+                                           [TEMPER_FACT_VECTOR_REGISTERS] = 32,
+                                           [TEMPER_FACT_CORES] = 1,
+                                           [TEMPER_FACT_THREADS] = 1,
+                                           [TEMPER_FACT_CLOCK_KHZ] = 25000,
+                                           [TEMPER_FACT_COPY_MB_S] = 50,
+                                           [TEMPER_FACT_FMA_LATENCY] = 3,
+                                           [TEMPER_FACT_FMA_PER_CYCLE] = 1}},
+                                .max_trials = 128,
+                                .target_hash = 0x4D34u,
+                                .seed = 1};
   print_needs(&config);
   temper_context* t = NULL;
   const temper_status status = temper_init(&t, &config, arena, sizeof arena);
@@ -154,7 +159,8 @@ int main(void) {
   uint32_t workload = 0;
   bool good = expect(temper_find_workload(t, "dense", &workload) == TEMPER_OK, "the pack knows the workload");
   const temper_source before = print_answer(t, workload);
-  good &= expect(before == (first ? TEMPER_SOURCE_DEFAULT : TEMPER_SOURCE_HISTORY), "the record is there after the reset, and not before");
+  good &= expect(before == (first ? TEMPER_SOURCE_DEFAULT : TEMPER_SOURCE_HISTORY),
+                 "the record is there after the reset, and not before");
   const uint32_t trials = tune(t);
   good &= expect(first ? trials > 1 : trials == 0, "the first boot measures, the second does not");
   good &= expect(print_answer(t, workload) == TEMPER_SOURCE_HISTORY, "the result is in the history");
