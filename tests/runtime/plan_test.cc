@@ -22,7 +22,7 @@ constexpr ShapeNumbers kNothingPacked = {12, 0, TEMPER_TENSOR_COUNT, 0, 0, 0, 0,
 Status plan_of(const ShapeNumbers& numbers, int32_t threads, temper_plan* plan, uint8_t constants = 1u << TEMPER_IN_B) {
   test::TestPack data = test::plain_pack({{3, 5}, {7, 9}});
   data.workloads[0].dims = {100, -200};
-  data.workloads[0].elements = {10, 20, 100, 0, 0};
+  data.workloads[0].elements = {100, 20, 100, 0, 0};
   data.workloads[0].constants = constants;
   data.templates[0].dim_count = 2;
   data.templates[0].shape = {};
@@ -86,8 +86,9 @@ TEST_CASE("shapes that make no sense, or would read outside the constant, are ba
   CHECK(plan_of(with(1, -64), 1, &plan) == TEMPER_BAD_DATA);  // workspace
   CHECK(plan_of(with(1, 100), 1, &plan) == TEMPER_BAD_DATA);
   CHECK(plan_of(with(2, TEMPER_OUT), 1, &plan) == TEMPER_BAD_DATA);  // packed tensor
-  CHECK(plan_of(with(2, 6), 1, &plan) == TEMPER_BAD_DATA);
-  CHECK(plan_of(with(2, -1), 1, &plan) == TEMPER_BAD_DATA);
+  CHECK(plan_of(with(2, TEMPER_OUT), 1, &plan, 0x1F) == TEMPER_BAD_DATA);
+  CHECK(plan_of(with(2, 6), 1, &plan, 0x1F) == TEMPER_BAD_DATA);
+  CHECK(plan_of(with(2, -1), 1, &plan, 0x1F) == TEMPER_BAD_DATA);
   CHECK(plan_of(with(2, TEMPER_IN_A), 1, &plan) == TEMPER_BAD_DATA);  // not constant
   CHECK(plan_of(kPackedB, 1, &plan, 0) == TEMPER_BAD_DATA);
   for (const uint32_t count : {3u, 5u, 7u, 8u, 10u, 12u}) {
