@@ -110,8 +110,9 @@ void Searcher::observe(const Config& config, temper_outcome outcome, uint64_t ti
   if (outcome != TEMPER_OUTCOME_OK) {
     return;
   }
+  const Elite fresh{config, time_ns};            // `config` may be one of the elites itself
   for (uint32_t i = 0; i < elite_count_; ++i) {  // measured again: the newer result counts
-    if (elite_[i].config == config) {
+    if (elite_[i].config == fresh.config) {
       for (--elite_count_; i < elite_count_; ++i) {
         elite_[i] = elite_[i + 1];
       }
@@ -126,7 +127,7 @@ void Searcher::observe(const Config& config, temper_outcome outcome, uint64_t ti
     for (uint32_t i = elite_count_ - 1u; i > at; --i) {
       elite_[i] = elite_[i - 1];
     }
-    elite_[at] = Elite{config, time_ns};
+    elite_[at] = fresh;
   }
 }
 
