@@ -1,41 +1,10 @@
 // The end of a contraction's register tile: earlier passes, bias, addend, activation, and the stores.
-#include <limits>
-
 #include "codegen/lower_contraction.h"
 #include "schedules/nests.h"
 
 namespace temper {
 
 using llvm::Value;
-
-// Activation as two bounds: infinite where it has none, so that a pack needs no branch for it.
-Value* ContractionLowering::bound(int32_t which) {
-  const EpilogueStage& epilogue = nest_.epilogue();
-  Value* kind = e_.amount(epilogue.activation);
-  Value* bits = e_.amount(which == 0 ? epilogue.clip_low : epilogue.clip_high);
-  return e_.at_entry([&] {
-    llvm::IRBuilder<>& b = e_.builder();
-    Value* given = b.CreateBitCast(b.CreateSExtOrTrunc(bits, b.getInt32Ty()), e_.float_type());
-    Value* none = llvm::ConstantFP::getInfinity(e_.float_type(), which == 0);
-    Value* relu = which == 0 ? llvm::ConstantFP::get(e_.float_type(), 0.0) : none;
-    const int32_t relu_kind = static_cast<int32_t>(Activation::kRelu), clip_kind = static_cast<int32_t>(Activation::kClip);
-    return b.CreateSelect(e_.equal(kind, relu_kind), relu, b.CreateSelect(e_.equal(kind, clip_kind), given, none));
-  });
-}
-
-// Comparisons with NaN fail, so that NaN passes.
-Value* ContractionLowering::activated(Value* value) {
-  llvm::IRBuilder<>& b = e_.builder();
-  for (int32_t which = 0; which < 2; ++which) {
-    const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(bounds_[which]);
-    if (constant != nullptr && constant->isInfinity()) {
-      continue;
-    }
-    Value* limit = value->getType()->isVectorTy() ? e_.splat(bounds_[which]) : bounds_[which];
-    value = b.CreateSelect(which == 0 ? b.CreateFCmpOLT(value, limit) : b.CreateFCmpOGT(value, limit), limit, value);
-  }
-  return value;
-}
 
 Values ContractionLowering::with_bias(const Tile& tile, Values sums) {
   const EpilogueStage& epilogue = nest_.epilogue();
@@ -112,7 +81,7 @@ void ContractionLowering::finish(const Tile& tile, Values sums) {
                    [&] {
                      Values total = with_addend(tile, with_bias(tile, sums));
                      for (Value*& value : total) {
-                       value = activated(value);
+                       value = activation_.apply(value);
                      }
                      return total;
                    },
@@ -149,7 +118,7 @@ void ContractionLowering::finish_by_element(const Tile& tile, const Values& sums
                           Value* index = b.CreateSelect(e_.equal(kind, kBiasAlongM), e_.add(position(kAxisM), i), e_.add(position(kAxisN), j));
                           Value* biased = added(b.CreateNot(e_.equal(kind, kBiasNone)), value, e_.offset(bias, index));
                           Value* adds = b.CreateNot(e_.equal(e_.amount(epilogue.addend), 0));
-                          return Values{activated(added(adds, biased, e_.offset(e_.tensor(TEMPER_ADDEND), at)))};
+                          return Values{activation_.apply(added(adds, biased, e_.offset(e_.tensor(TEMPER_ADDEND), at)))};
                         },
                         [&] { return Values{value}; })
                   .front();

@@ -5,6 +5,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "codegen/lower_contraction.h"
+#include "codegen/lower_window.h"
 #include "codegen/machine_code.h"
 #include "schedules/nests.h"
 
@@ -41,6 +42,27 @@ Result<bool> lower_gemm(llvm::Module& module, const Target& target, const Kernel
   return true;
 }
 
+// The layout decides the nest; where it is an argument, the kernel holds both and chooses when it runs.
+Result<bool> lower_depthwise(llvm::Module& module, const Target& target, const KernelRequest& request, const NestInput& input) {
+  Emitter emitter(module, target, request.knobs[kDwKnobLanes]);
+  emitter.begin_kernel(request.symbol);
+  std::optional<Error> error;
+  const auto emit = [&](bool channels_last) {
+    Result<LoopNest> nest = depthwise_nest(input, channels_last);
+    if (nest) {
+      WindowLowering(emitter, *nest, channels_last, input).walk();
+    } else {
+      error = Error{nest.error().code, request.symbol + ": " + nest.error().message};
+    }
+  };
+  emitter.when(emitter.equal(emitter.amount(input.dim(kDwChannelsLast)), 0), [&] { emit(false); }, [&] { emit(true); });
+  emitter.finish_kernel();
+  if (error) {
+    return *error;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<bool> lower_kernel(llvm::Module& module, const Target& target, const KernelRequest& request) {
@@ -48,7 +70,8 @@ Result<bool> lower_kernel(llvm::Module& module, const Target& target, const Kern
     return checked;
   }
   const NestInput input{request.mode == KernelMode::kBaked ? &request.dims : nullptr, request.knobs};
-  return lower_gemm(module, target, request, input);
+  return request.template_id == TemplateId::kGemm ? lower_gemm(module, target, request, input)
+                                                  : lower_depthwise(module, target, request, input);
 }
 
 Result<ObjectFile> compile_kernels(const Target& target, const std::vector<KernelRequest>& requests) {

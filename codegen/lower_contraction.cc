@@ -1,7 +1,5 @@
 #include "codegen/lower_contraction.h"
 
-#include <limits>
-
 #include "codegen/pack_stage.h"
 #include "schedules/nests.h"
 
@@ -10,21 +8,20 @@ namespace temper {
 using llvm::Value;
 
 ContractionLowering::ContractionLowering(Emitter& emitter, const LoopNest& nest, Amount a_source)
-    : NestWalker(emitter, nest),
+    : NestWalker(emitter, nest, nest.register_begin()),
       a_(*nest.access(TEMPER_IN_A)),
       b_(*nest.access(TEMPER_IN_B)),
       out_(*nest.access(TEMPER_OUT)),
       tile_m_(nest.copies(kAxisM, LoopKind::kUnrolled)),
       vectors_(nest.copies(kAxisN, LoopKind::kUnrolled)),
-      unroll_(nest.copies(kAxisK, LoopKind::kUnrolled)) {
+      unroll_(nest.copies(kAxisK, LoopKind::kUnrolled)),
+      activation_(emitter, nest.epilogue()) {
   Value* source = e_.amount(a_source);
   Value* swapped = e_.at_entry([&] { return e_.equal(source, TEMPER_IN_B); });
   Value *left = e_.tensor(TEMPER_IN_A), *right = e_.tensor(TEMPER_IN_B);
   source_a_ = e_.at_entry([&] { return e_.builder().CreateSelect(swapped, right, left); });
   source_b_ = e_.at_entry([&] { return e_.builder().CreateSelect(swapped, left, right); });
   place_a_ = place_b_ = e_.workspace();
-  bounds_[0] = bound(0);
-  bounds_[1] = bound(1);
 }
 
 void ContractionLowering::stages(const Loop& loop) {

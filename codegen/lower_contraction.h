@@ -2,6 +2,7 @@
 // Private to codegen; expects the axes of kGemm (schedules/nests.h).
 #pragma once
 
+#include "codegen/activation.h"
 #include "codegen/nest_walker.h"
 #include "schedules/templates.h"
 
@@ -36,15 +37,13 @@ class ContractionLowering : public NestWalker {
   void finish_by_element(const Tile& tile, const Values& sums);
   Values with_bias(const Tile& tile, Values sums);
   Values with_addend(const Tile& tile, Values sums);
-  llvm::Value* activated(llvm::Value* value);
-  llvm::Value* bound(int32_t which);
   llvm::Value* first_pass();
   llvm::Value* last_pass();
 
   const Access &a_, &b_, &out_;
   llvm::Value *source_a_, *source_b_, *place_a_, *place_b_;
   int32_t tile_m_, vectors_, unroll_;
-  llvm::Value* bounds_[2];
+  ActivationBounds activation_;
 };
 
 }  // namespace temper

@@ -4,8 +4,8 @@ namespace temper {
 
 using llvm::Value;
 
-NestWalker::NestWalker(Emitter& emitter, const LoopNest& nest)
-    : e_(emitter), nest_(nest), register_begin_(nest.register_begin()) {
+NestWalker::NestWalker(Emitter& emitter, const LoopNest& nest, size_t register_begin)
+    : e_(emitter), nest_(nest), register_begin_(register_begin) {
   for (const Axis& axis : nest.axes()) {
     axes_.push_back({e_.integer(0), e_.integer(0), e_.amount(axis.extent)});
   }
@@ -51,15 +51,28 @@ void NestWalker::grid(size_t place) {
     Value* step = e_.chunk(part.step, nest_.axes()[part.axis].extent);
     counts.push_back(e_.at_entry([&] { return e_.ceil_div(whole, step); }));
   }
+  const size_t last = loop.parts.size() - 1;
+  Value* kept = loop.exchanged_by ? e_.equal(e_.amount(*loop.exchanged_by), 0) : nullptr;
   e_.loop(e_.begin_item(), e_.end_item(), e_.integer(1), [&](Value* item) {
+    Values indices(loop.parts.size());
+    Values order = counts;
+    if (kept != nullptr) {
+      order[last] = e_.builder().CreateSelect(kept, counts[last], counts[last - 1]);
+      order[last - 1] = e_.builder().CreateSelect(kept, counts[last - 1], counts[last]);
+    }
     for (size_t i = loop.parts.size(); i-- > 0;) {
+      indices[i] = i == 0 ? item : Emitter::is(order[i], 1) ? e_.integer(0) : e_.mod(item, order[i]);
+      item = e_.div(item, order[i]);
+    }
+    if (kept != nullptr) {
+      Value *fast = indices[last], *slow = indices[last - 1];
+      indices[last] = e_.builder().CreateSelect(kept, fast, slow);
+      indices[last - 1] = e_.builder().CreateSelect(kept, slow, fast);
+    }
+    for (size_t i = 0; i < loop.parts.size(); ++i) {
       const LoopPart& part = loop.parts[i];
       Value* step = e_.chunk(part.step, nest_.axes()[part.axis].extent);
-      Value* index = i == 0 ? item : e_.mod(item, counts[i]);
-      item = e_.div(item, counts[i]);
-      if (Emitter::is(counts[i], 1)) {
-        index = e_.integer(0);
-      }
+      Value* index = Emitter::is(counts[i], 1) ? e_.integer(0) : indices[i];
       enter(part, axes_[part.axis].inside, e_.mul(index, step));
     }
     stages(loop);

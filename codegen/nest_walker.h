@@ -16,7 +16,8 @@ struct AxisState {
 
 class NestWalker {
  public:
-  NestWalker(Emitter& emitter, const LoopNest& nest);
+  /// Loops from `register_begin` on are left to register_tile.
+  NestWalker(Emitter& emitter, const LoopNest& nest, size_t register_begin);
   virtual ~NestWalker() = default;
   /// Emits the whole body of the kernel.
   void walk();

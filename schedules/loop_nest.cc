@@ -180,10 +180,15 @@ Result<LoopId> LoopNest::fuse(LoopId outer, LoopId inner) {
   if (spatial(a) != spatial(b)) {
     return refuse("fuse: " + a.name + " and " + b.name + " mix a spatial and a reduction axis");
   }
-  if (a.kind != LoopKind::kSerial || b.kind != LoopKind::kSerial || a.exchanged_by || b.exchanged_by) {
+  if (a.kind != LoopKind::kSerial || b.kind != LoopKind::kSerial) {
     return refuse("fuse: " + a.name + " and " + b.name + " must both be serial");
   }
+  // An exchange survives only as that of the last two parts.
+  if ((a.exchanged_by && (a.parts.size() != 1 || b.parts.size() != 1)) || (position > 0 && loops_[position - 1].exchanged_by)) {
+    return refuse("fuse: " + a.name + " and " + b.name + " would part two exchanged loops");
+  }
   Loop fused = a;
+  fused.exchanged_by = a.exchanged_by ? a.exchanged_by : b.exchanged_by;
   fused.id = next_loop_++;
   fused.name = a.name + b.name;
   fused.parts.insert(fused.parts.end(), b.parts.begin(), b.parts.end());
@@ -223,7 +228,7 @@ Result<bool> LoopNest::check_vector_strides(AxisId axis) const {
       continue;
     }
     const bool packed = (access.layout == PackLayout::kPanel || access.layout == PackLayout::kConstant) && access.tile_axis == axis;
-    if (!packed) {
+    if (!packed && !access.strided_vectors) {
       return refuse("vectorize: tensor " + std::to_string(access.tensor) + " is neither contiguous along " + axes_[axis].name +
                     " nor packed in panels of it");
     }

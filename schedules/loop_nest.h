@@ -60,7 +60,7 @@ struct Loop {
   LoopKind kind = LoopKind::kSerial;
   std::vector<LoopPart> parts;            ///< one; several, outermost first, after fuse
   bool accumulates_in_output = false;     ///< reduction passes whose partial sums wait in the output
-  std::optional<Amount> exchanged_by;     ///< changes places with the next loop when this argument is not 0
+  std::optional<Amount> exchanged_by;     ///< when not 0, changes places with the next loop; fused: its last two parts do
 };
 
 /// Image-to-rows view of an operand: element (pixel, depth), pixel = (oh, ow), depth = the window position and the channel; zero
@@ -87,6 +87,7 @@ struct Access {
   std::optional<ImageView> image;
   /// The filter beside an image whose depth runs (kh, kw, c): in memory its depth is (c, kh, kw).
   std::optional<ImageView> filter_of;
+  bool strided_vectors = false;  ///< vectors along an axis of another stride than 1 are gathered
   PackLayout layout = PackLayout::kInPlace;
   LoopId pack_at = 0;      ///< kPanel, kRows: packed at the start of each iteration of this loop
   AxisId tile_axis = 0;    ///< the axis that panels are tiles of

@@ -170,9 +170,9 @@ TEST_CASE("a matmul kernel equals the naive sum for random shapes, knobs and pie
   std::mt19937 random(20240517);
   Result<KernelLoader> loader = KernelLoader::create();
   REQUIRE(loader.ok());
-  for (const char* name : {"native", "x86_64-linux"}) {
-    const Target target = *find_target(name);
-    for (int i = 0; i < 150; ++i) {
+  for (const Target& target : runnable_targets()) {
+    CAPTURE(target.name);
+    for (int i = 0; i < 80; ++i) {
       const KernelMode mode = i % 2 == 0 ? KernelMode::kBaked : KernelMode::kPack;
       KernelCase one;
       one.dims = dims_of(random_matmul(random));
@@ -187,9 +187,9 @@ TEST_CASE("a convolution kernel equals the naive sum for random shapes, layouts,
   std::mt19937 random(771);
   Result<KernelLoader> loader = KernelLoader::create();
   REQUIRE(loader.ok());
-  for (const char* name : {"native", "x86_64-linux"}) {
-    const Target target = *find_target(name);
-    for (int i = 0; i < 150; ++i) {
+  for (const Target& target : runnable_targets()) {
+    CAPTURE(target.name);
+    for (int i = 0; i < 80; ++i) {
       const KernelMode mode = i % 2 == 0 ? KernelMode::kBaked : KernelMode::kPack;
       Workload workload = random_conv(random);
       while (template_of(workload) != TemplateId::kGemm) {

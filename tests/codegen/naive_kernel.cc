@@ -198,4 +198,60 @@ size_t gemm_workspace_floats(const std::vector<int32_t>& dims, const std::vector
   return static_cast<size_t>((a ? round_up(block_m * block_k, 16) : 0) + (b ? round_up(block_n * block_k, 16) : 0));
 }
 
+std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float* image, const float* filter, const float* bias,
+                                   const float* addend) {
+  const int64_t size = int64_t{dims[kDwBatch]} * dims[kDwC] * dims[kDwOutH] * dims[kDwOutW];
+  std::vector<float> out(static_cast<size_t>(size));
+  for (int64_t at = 0; at < size; ++at) {
+    const int64_t ow = at % dims[kDwOutW], oh = at / dims[kDwOutW] % dims[kDwOutH];
+    const int64_t c = at / dims[kDwOutW] / dims[kDwOutH] % dims[kDwC], n = at / dims[kDwOutW] / dims[kDwOutH] / dims[kDwC];
+    double sum = 0.0;
+    for (int32_t kh = 0; kh < dims[kDwKernelH]; ++kh) {
+      for (int32_t kw = 0; kw < dims[kDwKernelW]; ++kw) {
+        const int64_t ih = oh * dims[kDwStrideH] - dims[kDwPadTop] + int64_t{kh} * dims[kDwDilationH];
+        const int64_t iw = ow * dims[kDwStrideW] - dims[kDwPadLeft] + int64_t{kw} * dims[kDwDilationW];
+        if (ih >= 0 && ih < dims[kDwInH] && iw >= 0 && iw < dims[kDwInW]) {
+          const float x = image[n * dims[kDwInN] + c * dims[kDwInC] + ih * dims[kDwInRow] + iw * dims[kDwInPixel]];
+          sum += static_cast<double>(x) * static_cast<double>(filter[(c * dims[kDwKernelH] + kh) * dims[kDwKernelW] + kw]);
+        }
+      }
+    }
+    const int64_t place = n * dims[kDwOutN] + c * dims[kDwOutC] + oh * dims[kDwOutRow] + ow * dims[kDwOutPixel];
+    sum += dims[kDwBias] != 0 ? static_cast<double>(bias[c]) : 0.0;
+    sum += dims[kDwAddend] != 0 ? static_cast<double>(addend[place]) : 0.0;
+    out[static_cast<size_t>(place)] = activate(static_cast<float>(sum), dims[kDwActivation], dims[kDwClipLow], dims[kDwClipHigh]);
+  }
+  return out;
+}
+
+std::vector<float> packed_depthwise_filter(const std::vector<int32_t>& dims, const float* filter, int32_t block) {
+  const int32_t taps = dims[kDwKernelH] * dims[kDwKernelW];
+  std::vector<float> packed(static_cast<size_t>(round_up(dims[kDwC], block) * taps), 0.0f);
+  for (int32_t c = 0; c < dims[kDwC]; ++c) {
+    for (int32_t tap = 0; tap < taps; ++tap) {
+      packed[static_cast<size_t>((c / block * taps + tap) * block + c % block)] = filter[c * taps + tap];
+    }
+  }
+  return packed;
+}
+
+int32_t depthwise_items(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs) {
+  const int32_t block = dims[kDwChannelsLast] != 0 ? knobs[kDwKnobVectors] * knobs[kDwKnobLanes] : 1;
+  const int32_t rows = std::min(knobs[kDwKnobRows], dims[kDwOutH]);
+  return dims[kDwBatch] * ((dims[kDwC] + block - 1) / block) * ((dims[kDwOutH] + rows - 1) / rows);
+}
+
+std::vector<Target> runnable_targets() {
+  Target masked = native_target(), unmasked = native_target(), scalar = native_target();
+  masked.name = "native, at most 8 lanes";
+  masked.lanes = std::min<uint16_t>(masked.lanes, 8);
+  unmasked.name = "native, 4 lanes, no masks";
+  unmasked.lanes = 4;
+  unmasked.masked_stores = false;
+  scalar.name = "native, no vectors";
+  scalar.lanes = 1;
+  scalar.masked_stores = false;
+  return {native_target(), masked, unmasked, scalar};
+}
+
 }  // namespace temper

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/target.h"
 #include "schedules/templates.h"
 
 namespace temper {
@@ -49,5 +50,14 @@ std::vector<float> naive_gemm(const std::vector<int32_t>& dims, const float* a, 
 std::vector<float> packed_constant(const std::vector<int32_t>& dims, const float* operand, bool is_a, int32_t tile);
 int32_t gemm_items(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs);
 size_t gemm_workspace_floats(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs);
+
+std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float* image, const float* filter, const float* bias,
+                                   const float* addend);
+/// [ceil(C / block)][kh][kw][block].
+std::vector<float> packed_depthwise_filter(const std::vector<int32_t>& dims, const float* filter, int32_t block);
+int32_t depthwise_items(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs);
+
+/// The host, and the host without what some other core lacks: 512-bit vectors, masked stores, vectors.
+std::vector<Target> runnable_targets();
 
 }  // namespace temper

@@ -1,0 +1,38 @@
+#include "codegen/activation.h"
+
+#include "schedules/workload.h"
+
+namespace temper {
+
+using llvm::Value;
+
+ActivationBounds::ActivationBounds(Emitter& emitter, const EpilogueStage& epilogue) : e_(emitter) {
+  Value* kind = e_.amount(epilogue.activation);
+  Value* given_bits[2] = {e_.amount(epilogue.clip_low), e_.amount(epilogue.clip_high)};
+  for (int which = 0; which < 2; ++which) {
+    bounds_[which] = e_.at_entry([&] {
+      llvm::IRBuilder<>& b = e_.builder();
+      Value* given = b.CreateBitCast(b.CreateSExtOrTrunc(given_bits[which], b.getInt32Ty()), e_.float_type());
+      Value* none = llvm::ConstantFP::getInfinity(e_.float_type(), which == 0);
+      Value* relu = which == 0 ? llvm::ConstantFP::get(e_.float_type(), 0.0) : none;
+      Value* clips = e_.equal(kind, static_cast<int64_t>(Activation::kClip));
+      return b.CreateSelect(e_.equal(kind, static_cast<int64_t>(Activation::kRelu)), relu, b.CreateSelect(clips, given, none));
+    });
+  }
+}
+
+// Comparisons with NaN fail, so that NaN passes.
+Value* ActivationBounds::apply(Value* value) const {
+  llvm::IRBuilder<>& b = e_.builder();
+  for (int which = 0; which < 2; ++which) {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(bounds_[which]);
+    if (constant != nullptr && constant->isInfinity()) {
+      continue;
+    }
+    Value* limit = value->getType()->isVectorTy() ? e_.splat(bounds_[which]) : bounds_[which];
+    value = b.CreateSelect(which == 0 ? b.CreateFCmpOLT(value, limit) : b.CreateFCmpOGT(value, limit), limit, value);
+  }
+  return value;
+}
+
+}  // namespace temper

@@ -1,0 +1,186 @@
+#include "codegen/lower_window.h"
+
+namespace temper {
+namespace {
+
+constexpr int64_t kMaxUnrolledTaps = 512;  // multiply-adds of one unrolled tile
+
+}  // namespace
+
+using llvm::Value;
+
+// The loops inside the grid depend on where the edges of the image fall, so they are emitted here.
+WindowLowering::WindowLowering(Emitter& emitter, const LoopNest& nest, bool channels_last, const NestInput& input)
+    : NestWalker(emitter, nest, 1),
+      channels_last_(channels_last),
+      dims_(input),
+      tile_h_(nest.copies(kAxisRow, LoopKind::kUnrolled)),
+      tile_w_(nest.copies(kAxisColumn, LoopKind::kUnrolled)),
+      vectors_(nest.copies(kAxisChannel, LoopKind::kUnrolled)),
+      activation_(emitter, nest.epilogue()) {}
+
+// Channels: whole blocks, then one that ends early; by masks, or channel by channel where there are none.
+void WindowLowering::register_tile() {
+  Value *channel = position(kAxisChannel), *left = axes_[kAxisChannel].left;
+  const auto emit = [&](bool packed) {
+    const Block whole{channel, vectors_, {}, false, packed};
+    if (!channels_last_) {
+      rows(whole);
+      return;
+    }
+    const int64_t size = static_cast<int64_t>(vectors_) * e_.lanes();
+    int64_t count = 0;
+    const bool known = Emitter::known(extent(kAxisChannel), &count);
+    Value* full = known && count % size == 0 ? e_.builder().getTrue() : e_.builder().CreateNot(e_.less(left, e_.integer(size)));
+    full = known && count < size ? e_.builder().getFalse() : full;
+    e_.when(full, [&] { rows(whole); },
+            [&] {
+              if (!e_.masks()) {
+                e_.loop(e_.integer(0), left, e_.integer(1),
+                        [&](Value* i) { rows({e_.add(channel, i), 1, {}, true, packed}); });
+                return;
+              }
+              Block tail = whole;
+              tail.vectors = known ? static_cast<int32_t>((count % size + e_.lanes() - 1) / e_.lanes()) : vectors_;
+              for (int32_t v = 0; v < tail.vectors; ++v) {
+                tail.masks.push_back(e_.lane_mask(known ? e_.integer(count % size) : left, v));
+              }
+              rows(tail);
+            });
+  };
+  if (!channels_last_) {
+    emit(false);
+    return;
+  }
+  e_.when(e_.equal(dim(kDwFilterConstant), 0), [&] { emit(false); }, [&] { emit(true); });
+}
+
+// Outputs of which every tap is inside the image.
+WindowLowering::Range WindowLowering::interior(AxisId axis, const Range& whole) {
+  const bool row = axis == kAxisRow;
+  Value *stride = dim(row ? kDwStrideH : kDwStrideW), *pad = dim(row ? kDwPadTop : kDwPadLeft);
+  Value *size = dim(row ? kDwInH : kDwInW), *kernel = dim(row ? kDwKernelH : kDwKernelW);
+  Value* span = e_.mul(e_.sub(kernel, e_.integer(1)), dim(row ? kDwDilationH : kDwDilationW));
+  Value* last = e_.sub(e_.add(e_.sub(size, e_.integer(1)), pad), span);
+  Value* begin = e_.minimum(e_.maximum(e_.ceil_div(pad, stride), whole.begin), whole.end);
+  Value* end = e_.div(e_.maximum(e_.add(last, stride), e_.integer(0)), stride);
+  return {begin, e_.minimum(e_.maximum(end, begin), whole.end)};
+}
+
+// Taps of one output that are inside the image.
+WindowLowering::Range WindowLowering::taps(Value* output, bool vertical) {
+  Value *stride = dim(vertical ? kDwStrideH : kDwStrideW), *pad = dim(vertical ? kDwPadTop : kDwPadLeft);
+  Value *dilation = dim(vertical ? kDwDilationH : kDwDilationW), *size = dim(vertical ? kDwInH : kDwInW);
+  Value* first = e_.sub(e_.mul(output, stride), pad);
+  Value* begin = e_.ceil_div(e_.maximum(e_.sub(e_.integer(0), first), e_.integer(0)), dilation);
+  Value* end = e_.ceil_div(e_.maximum(e_.sub(size, first), e_.integer(0)), dilation);
+  return {begin, e_.minimum(end, dim(vertical ? kDwKernelH : kDwKernelW))};
+}
+
+// The inside where it holds a register tile and `condition` holds; else nothing, at the end.
+WindowLowering::Range WindowLowering::at_least(const Range& inside, const Range& whole, int64_t size, Value* condition) {
+  llvm::IRBuilder<>& b = e_.builder();
+  Value* fits = b.CreateNot(e_.less(e_.sub(inside.end, inside.begin), e_.integer(size)));
+  fits = b.CreateSelect(condition, fits, b.getFalse());
+  return {b.CreateSelect(fits, inside.begin, whole.end), b.CreateSelect(fits, inside.end, whole.end)};
+}
+
+// One loop over what is before and behind the inside.
+void WindowLowering::each_edge(const Range& whole, const Range& inside, const std::function<void(Value*)>& body) {
+  Value *before = e_.sub(inside.begin, whole.begin), *behind = e_.sub(whole.end, inside.end);
+  e_.loop(e_.integer(0), e_.add(before, behind), e_.integer(1), [&](Value* i) {
+    Value* late = e_.add(inside.end, e_.sub(i, before));
+    body(e_.builder().CreateSelect(e_.less(i, before), e_.add(whole.begin, i), late));
+  });
+}
+
+void WindowLowering::rows(const Block& block) {
+  Value* first = position(kAxisRow);
+  const Range whole{first, e_.add(first, axes_[kAxisRow].left)};
+  const bool pixels_only = block.scalar || (channels_last_ && !block.packed_filter && dims_.dims == nullptr);
+  if (pixels_only) {
+    const Range nothing{extent(kAxisColumn), extent(kAxisColumn)};
+    e_.loop(whole.begin, whole.end, e_.integer(1), [&](Value* row) { edge_pixels(block, row, 1, nothing); });
+    return;
+  }
+  const Range inside = at_least(interior(kAxisRow, whole), whole, tile_h_, e_.builder().getTrue());
+  each_edge(whole, inside, [&](Value* row) { columns(block, row, 1, taps(row, true), false); });
+  e_.loop(inside.begin, inside.end, e_.integer(tile_h_), [&](Value* row) {
+    Value* start = tile_h_ == 1 ? row : e_.minimum(row, e_.sub(inside.end, e_.integer(tile_h_)));
+    columns(block, start, tile_h_, {e_.integer(0), dim(kDwKernelH)}, true);
+  });
+}
+
+// The last tile of the inside steps back and computes some outputs again rather than end early.
+void WindowLowering::columns(const Block& block, Value* row, int32_t height, const Range& kernel_rows, bool interior_rows) {
+  const Range whole{e_.integer(0), extent(kAxisColumn)};
+  const int64_t size = static_cast<int64_t>(tile_w_) * (channels_last_ ? 1 : e_.lanes());
+  Value* contiguous = e_.equal(dim(kDwStrideW), 1);
+  Value* tiles = channels_last_ || dims_.dims != nullptr ? e_.builder().getTrue() : contiguous;
+  const Range inside = at_least(interior(kAxisColumn, whole), whole, size, tiles);
+  if (channels_last_ || !e_.masks()) {
+    edge_pixels(block, row, height, inside);
+  } else {
+    edge_vectors(block, row, height, kernel_rows, inside);
+  }
+  e_.loop(inside.begin, inside.end, e_.integer(size), [&](Value* at) {
+    Tile one;
+    one.row = row;
+    one.column = size == 1 ? at : e_.minimum(at, e_.sub(inside.end, e_.integer(size)));
+    one.height = height;
+    one.width = tile_w_;
+    one.kernel_rows = kernel_rows;
+    one.kernel_columns = {e_.integer(0), dim(kDwKernelW)};
+    one.interior = interior_rows;
+    tile(block, one);
+  });
+}
+
+void WindowLowering::edge_pixels(const Block& block, Value* row, int32_t height, const Range& inside) {
+  Block pixel = block;
+  pixel.scalar = block.scalar || !channels_last_;
+  e_.loop(e_.integer(0), e_.integer(height), e_.integer(1), [&](Value* t) {
+    each_edge({e_.integer(0), extent(kAxisColumn)}, inside, [&](Value* column) {
+      Tile one;
+      one.row = e_.add(row, t);
+      one.column = column;
+      one.height = one.width = 1;
+      one.kernel_rows = taps(one.row, true);
+      one.kernel_columns = taps(column, false);
+      tile(pixel, one);
+    });
+  });
+}
+
+void WindowLowering::edge_vectors(const Block& block, Value* row, int32_t height, const Range& kernel_rows, const Range& inside) {
+  llvm::IRBuilder<>& b = e_.builder();
+  e_.loop(e_.integer(0), e_.integer(2), e_.integer(1), [&](Value* side) {
+    Value *before = e_.equal(side, 0), *end = b.CreateSelect(before, inside.begin, extent(kAxisColumn));
+    e_.loop(b.CreateSelect(before, e_.integer(0), inside.end), end, e_.integer(e_.lanes()), [&](Value* column) {
+      Tile one;
+      one.row = row;
+      one.column = column;
+      one.height = height;
+      one.width = 1;
+      one.kernel_rows = kernel_rows;
+      one.kernel_columns = {e_.integer(0), dim(kDwKernelW)};
+      one.columns_end = end;
+      tile(block, one);
+    });
+  });
+}
+
+void WindowLowering::tile(const Block& block, const Tile& one) {
+  finish(block, one, unrollable(one) ? sums_unrolled(block, one) : sums_by_loops(block, one));
+}
+
+bool WindowLowering::unrollable(const Tile& one) const {
+  if (!one.interior || dims_.dims == nullptr) {
+    return false;
+  }
+  const std::vector<int32_t>& dims = *dims_.dims;
+  const int64_t taps = static_cast<int64_t>(dims[kDwKernelH]) * dims[kDwKernelW];
+  return taps * one.height * one.width * vectors_ <= kMaxUnrolledTaps;
+}
+
+}  // namespace temper

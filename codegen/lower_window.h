@@ -1,0 +1,69 @@
+// Lowers the nest of a window reduction without reuse over channels (depthwise convolution): register tiles over the interior, where
+// every tap is inside the image, and clipped windows along its edges. Private to codegen; expects the axes of kDepthwise.
+#pragma once
+
+#include "codegen/activation.h"
+#include "codegen/nest_walker.h"
+#include "schedules/nests.h"
+
+namespace temper {
+
+class WindowLowering : public NestWalker {
+ public:
+  WindowLowering(Emitter& emitter, const LoopNest& nest, bool channels_last, const NestInput& input);
+
+ private:
+  /// A range of rows or columns; interior: every tap is inside the image.
+  struct Range {
+    llvm::Value *begin, *end;
+  };
+  /// Channels of a block: whole vectors, masked vectors, or one channel by scalars.
+  struct Block {
+    llvm::Value* channel;
+    int32_t vectors;
+    Values masks;
+    bool scalar = false;
+    bool packed_filter;
+  };
+  /// Output elements of one register tile: tile_h x tile_w pixels (channels last) or vectors of columns.
+  struct Tile {
+    llvm::Value *row, *column;
+    int32_t height, width;
+    Range kernel_rows, kernel_columns;
+    bool interior = false;  ///< the kernel ranges are the whole kernel
+    llvm::Value* columns_end = nullptr;  ///< vectors of columns: lanes from here on, and taps outside the image, are masked
+  };
+
+  void stages(const Loop&) override {}
+  void register_tile() override;
+
+  void rows(const Block& block);
+  void columns(const Block& block, llvm::Value* row, int32_t height, const Range& kernel_rows, bool interior);
+  void edge_pixels(const Block& block, llvm::Value* row, int32_t height, const Range& columns);
+  void edge_vectors(const Block& block, llvm::Value* row, int32_t height, const Range& kernel_rows, const Range& columns);
+  void tile(const Block& block, const Tile& tile);
+  void each_edge(const Range& whole, const Range& inside, const std::function<void(llvm::Value*)>& body);
+  Range at_least(const Range& inside, const Range& whole, int64_t size, llvm::Value* condition);
+  Values sums_by_loops(const Block& block, const Tile& tile);
+  void one_tap(const Block& block, const Tile& tile, llvm::Value* kernel_row, llvm::Value* kernel_column, Values& sums);
+  Values sums_unrolled(const Block& block, const Tile& tile);
+  void finish(const Block& block, const Tile& tile, Values sums);
+  llvm::Value* weight(const Block& block, llvm::Value* kernel_row, llvm::Value* kernel_column, int32_t vector);
+  /// Of pixel (or vector of columns) `across`, whose first input column is `column`.
+  llvm::Value* input(const Block& block, const Tile& tile, llvm::Value* pointer, llvm::Value* column, int32_t across, int32_t vector);
+  llvm::Value* output_mask(const Block& block, const Tile& tile, int32_t across, int32_t vector);
+  llvm::Value* strided(llvm::Value* pointer, llvm::Value* stride, llvm::Value* mask);
+  llvm::Value* load_output(const Block& block, llvm::Value* pointer, llvm::Value* mask);
+  llvm::Value* image_at(const Block& block, llvm::Value* input_row, llvm::Value* input_column);
+  Range interior(AxisId axis, const Range& whole);
+  Range taps(llvm::Value* output, bool vertical);
+  bool unrollable(const Tile& tile) const;
+  llvm::Value* dim(int32_t index) { return e_.amount(dims_.dim(index)); }
+
+  bool channels_last_;
+  NestInput dims_;
+  int32_t tile_h_, tile_w_, vectors_;
+  ActivationBounds activation_;
+};
+
+}  // namespace temper
