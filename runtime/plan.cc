@@ -77,22 +77,21 @@ Status make_plan(const Space& space, const Config& config, temper_kernel kernel,
   if (shape.grid <= 0 || shape.workspace_bytes < 0 || shape.workspace_bytes % kWorkspaceUnit != 0) {
     return TEMPER_BAD_DATA;
   }
-  temper_plan plan{};
-  const Status packing = bind_packing(shape, space.workload(), &plan);
+  *out = temper_plan{};  // in place: a second plan would be half a kilobyte of stack
+  const Status packing = bind_packing(shape, space.workload(), out);
   if (!packing.ok()) {
     return packing;
   }
-  plan.kernel = kernel;
-  plan.grid = shape.grid;
-  plan.workspace_bytes = static_cast<uint32_t>(shape.workspace_bytes);
+  out->kernel = kernel;
+  out->grid = shape.grid;
+  out->workspace_bytes = static_cast<uint32_t>(shape.workspace_bytes);
   const int32_t threads = space.facts().value[TEMPER_FACT_THREADS];
-  plan.threads = static_cast<uint32_t>(threads < 1 ? 1 : threads < shape.grid ? threads : shape.grid);
+  out->threads = static_cast<uint32_t>(threads < 1 ? 1 : threads < shape.grid ? threads : shape.grid);
   for (const int32_t dim : space.workload().dims) {
-    plan.args[plan.arg_count++] = dim;
+    out->args[out->arg_count++] = dim;
   }
-  space.values_of(config, plan.args + plan.arg_count);
-  plan.arg_count += space.knob_count();
-  *out = plan;
+  space.values_of(config, out->args + out->arg_count);
+  out->arg_count += space.knob_count();
   return TEMPER_OK;
 }
 

@@ -7,8 +7,9 @@
 
 namespace temper {
 
-/// Binds `config` of `space` to `kernel`. threads is bounded by the facts and by the grid. TEMPER_BAD_DATA when the shape program
-/// yields a size that is negative or not a multiple of its unit.
+/// Binds `config` of `space` to `kernel`. threads is bounded by the facts and by the grid. TEMPER_BAD_DATA when the shape
+/// program yields a size that is negative or not a multiple of its unit, packs a tensor that is not constant, or would read
+/// outside it; *out is then unspecified.
 Status make_plan(const Space& space, const Config& config, temper_kernel kernel, temper_plan* out);
 
 }  // namespace temper
