@@ -1,5 +1,7 @@
 #include "runtime/fingerprint.h"
 
+#include <cstring>
+
 namespace temper {
 namespace {
 
@@ -10,31 +12,30 @@ bool changed(uint32_t a, uint32_t b) {
   return larger - smaller > larger / 10;
 }
 
-// The numbers of a fingerprint in one order: first those that are measured or may differ a little, then those that are
-// exact.
-constexpr uint16_t kNumberField[] = {
-    kFingerprintCores,    kFingerprintCaches,   kFingerprintCaches,   kFingerprintCaches,      kFingerprintClock,
-    kFingerprintCopyRate, kFingerprintCoreType, kFingerprintThreads,  kFingerprintVector,      kFingerprintVector,
-    kFingerprintDriver,   kFingerprintPack,     kFingerprintFeatures, kFingerprintClockPolicy,
-};
-constexpr uint32_t kMeasuredCount = 6;
-constexpr uint32_t kNumberCount = sizeof kNumberField / sizeof kNumberField[0];
+enum Comparison : uint8_t { kExact, kMeasured };
 
-void list_numbers(const Fingerprint& from, uint32_t (&out)[kNumberCount]) {
-  out[0] = from.cores();
-  out[1] = from.l1d_bytes();
-  out[2] = from.l2_bytes();
-  out[3] = from.l3_bytes();
-  out[4] = from.clock_khz();
-  out[5] = from.copy_mb_s();
-  out[6] = from.core_type();
-  out[7] = from.threads();
-  out[8] = from.vector_lanes();
-  out[9] = from.vector_registers();
-  out[10] = from.driver();
-  out[11] = from.pack_hash();
-  out[12] = from.feature_version();
-  out[13] = from.clock_policy();
+// The persisted layout, field by field; a loop over it is half the size of comparing by name.
+struct Field {
+  uint8_t offset, bytes;
+  Comparison comparison;
+  uint16_t bit;
+};
+constexpr Field kFields[] = {
+    {0, 4, kExact, kFingerprintTarget},     {4, 4, kExact, kFingerprintTarget},
+    {8, 4, kExact, kFingerprintCoreType},   {12, 2, kMeasured, kFingerprintCores},
+    {14, 2, kExact, kFingerprintThreads},   {16, 2, kExact, kFingerprintVector},
+    {18, 2, kExact, kFingerprintVector},    {20, 4, kMeasured, kFingerprintCaches},
+    {24, 4, kMeasured, kFingerprintCaches}, {28, 4, kMeasured, kFingerprintCaches},
+    {32, 4, kMeasured, kFingerprintClock},  {36, 4, kMeasured, kFingerprintCopyRate},
+    {40, 4, kExact, kFingerprintDriver},    {44, 4, kExact, kFingerprintPack},
+    {48, 2, kExact, kFingerprintFeatures},  {50, 1, kExact, kFingerprintClockPolicy},
+};
+static_assert(sizeof(Fingerprint) == 56, "layout is persisted");
+
+uint32_t value_of(const Fingerprint& from, const Field& field) {
+  uint32_t value = 0;
+  std::memcpy(&value, reinterpret_cast<const uint8_t*>(&from) + field.offset, field.bytes);
+  return value;
 }
 
 uint32_t positive(int32_t value) { return value > 0 ? static_cast<uint32_t>(value) : 0; }
@@ -47,19 +48,14 @@ uint16_t narrow(int32_t value) {
 }  // namespace
 
 uint32_t compare(const Fingerprint& a, const Fingerprint& b) {
-  uint32_t numbers_a[kNumberCount], numbers_b[kNumberCount];
-  list_numbers(a, numbers_a);
-  list_numbers(b, numbers_b);
-  uint32_t fields = 0;
-  if (a.target_hash() != b.target_hash()) {
-    fields = kFingerprintTarget;
-  }
-  for (uint32_t i = 0; i < kNumberCount; ++i) {
-    if (i < kMeasuredCount ? changed(numbers_a[i], numbers_b[i]) : numbers_a[i] != numbers_b[i]) {
-      fields |= kNumberField[i];
+  uint32_t bits = 0;
+  for (const Field& field : kFields) {
+    const uint32_t of_a = value_of(a, field), of_b = value_of(b, field);
+    if (field.comparison == kExact ? of_a != of_b : changed(of_a, of_b)) {
+      bits |= field.bit;
     }
   }
-  return fields;
+  return bits;
 }
 
 const char* fingerprint_field_name(uint32_t bit) {

@@ -97,13 +97,16 @@ Status check_version(const FrameView& header) {
 }
 
 // Tells foreign bytes from what power cuts leave of the very first frame: torn headers, one behind the other, filled up
-// with zeros on a file. On flash a bit may be half programmed, that is still 1.
-bool could_be_torn_header(uint32_t position, uint8_t byte, bool flash) {
+// with zeros on a file. A file system may also leave zeros instead of a header; on flash a bit may be half programmed,
+// that is still 1.
+bool could_be_torn_header(uint32_t offset, uint32_t torn_start, uint8_t byte, bool flash) {
+  const uint32_t position = offset - torn_start;
   if (position >= kHeaderFrame) {
     return flash && byte == 0;
   }
   const uint8_t expected = kFirstFrame[position];
-  return (byte & (flash ? expected : kErased)) == expected || (!flash && byte == 0 && position != 0);
+  return flash ? (byte & expected) == expected
+               : byte == expected || (byte == 0 && (position != 0 || offset < kHeaderFrame));
 }
 
 // How far behind its start a torn frame may reach. The next frame must not begin before: its bytes could complete the
@@ -126,7 +129,7 @@ struct Gap {
       }
       damaged_bytes += at[i] != 0 && at[i] != kErased ? 1u : 0u;
       const bool headless = offset == torn_start && at[0] == kErased;
-      foreign = foreign || headless || !could_be_torn_header(offset + i - torn_start, at[i], flash);
+      foreign = foreign || headless || !could_be_torn_header(offset + i, torn_start, at[i], flash);
       end = max(end, offset + unit);
     }
     if (at[0] == kFrameMagic) {

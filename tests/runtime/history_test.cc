@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/crc32.h"
+#include "runtime/random.h"
 #include "tests/runtime/ram_storage.h"
 #include "tests/runtime/scanned_history.h"
 
@@ -241,6 +242,39 @@ TEST_CASE("a file truncated anywhere keeps the frames before, and the next appen
   }
 }
 
+TEST_CASE("whatever is damaged, nothing is written over, and what is appended afterwards is found") {
+  constexpr uint32_t kSeed = 2024;
+  INFO("seed " << kSeed);
+  Random random(kSeed);
+  uint32_t went_on = 0;
+  for (uint32_t round = 0; round < 1500; ++round) {
+    const Geometry& geometry = kGeometries[round % 4];
+    RamStorage ram(geometry.size, geometry.program, geometry.erase);
+    fill(ram, 6);
+    Bytes& bytes = ram.bytes();
+    const uint32_t used = ScannedHistory(ram.storage()).report.end_offset;
+    for (uint32_t hits = 1 + random.below(40); hits > 0; --hits) {
+      bytes[random.below(used)] = static_cast<uint8_t>(random.below(4) == 0 ? kFrameMagic : random.next());
+    }
+    if (geometry.erase == 0) {
+      bytes.resize(random.below(2) == 0 ? used : random.below(used));
+      ram.set_bytes(Bytes(bytes));
+    }
+    const Bytes before = bytes;
+    ScannedHistory scanned(ram.storage());
+    REQUIRE((scanned.status.ok() || scanned.status == TEMPER_BAD_DATA || scanned.status == TEMPER_BAD_VERSION));
+    if (!scanned.status.ok()) {
+      REQUIRE(bytes == before);
+      continue;
+    }
+    ++went_on;
+    REQUIRE(scanned.append(FrameType::kCommit, {4, 2}).ok());
+    REQUIRE_FALSE(ram.misused());
+    REQUIRE(ScannedHistory(ram.storage()).frames.back().payload == Bytes{4, 2});
+  }
+  CHECK(went_on > 500);
+}
+
 TEST_CASE("a history of another version is refused and left alone") {
   const Bytes content =
       joined(frame_bytes(1, 0, {'T', 'M', 'P', 'H', kHistoryVersion + 1, 0, 0, 0}), frame_bytes(5, 1, {1, 2, 3}));
@@ -279,6 +313,18 @@ TEST_CASE("a half-programmed header on flash is taken for one") {
   CHECK(scanned.status.ok());
   CHECK(scanned.append(FrameType::kTrial, {1}).ok());
   CHECK(ScannedHistory(ram.storage()).payloads() == std::vector<Bytes>{{1}});
+}
+
+TEST_CASE("zeros that a file system left in place of the header are taken for one") {
+  for (const uint32_t length : {1u, 19u, 20u}) {
+    RamStorage ram(8192, 1, 0);
+    ram.set_bytes(Bytes(length, 0));
+    ScannedHistory scanned(ram.storage());
+    CHECK(scanned.status.ok());
+    CHECK(scanned.append(FrameType::kTrial, {1}).ok());
+    CHECK(ScannedHistory(ram.storage()).payloads() == std::vector<Bytes>{{1}});
+  }
+  check_refused(Bytes(21, 0), TEMPER_BAD_DATA);
 }
 
 TEST_CASE("a frame type of a later build is kept, shown and appended behind") {
