@@ -7,16 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "codegen/jit_runner.h"
-#include "runtime/lookup.h"
 #include "tools/commands.h"
+#include "tools/config_source.h"
 #include "tools/exit_code.h"
-#include "tools/history_file.h"
 #include "tools/host_device.h"
 #include "tools/json_output.h"
 #include "tools/network_argument.h"
 #include "tools/network_pack.h"
 #include "tools/tune_report.h"
-#include "tools/whole_file.h"
 
 namespace temper {
 namespace {
@@ -32,117 +30,9 @@ struct BenchCommand {
   uint32_t threads = 1, repeat = 11;
   double min_repeat_ms = 2.0;
   bool quiet = false;
+
+  ConfigFiles files() const { return {history, table.empty() ? std::vector<std::string>() : std::vector<std::string>{table}}; }
 };
-
-/// Looks configs up as an application would: a named table alone, else the history.
-class ConfigSource {
- public:
-  static Result<std::unique_ptr<ConfigSource>> open(const BenchCommand& command, const HostDevice& device, NetworkPack* pack);
-  temper_source find(uint32_t workload, Config* config);
-
- private:
-  ConfigSource(const HostDevice& device, NetworkPack* pack) : device_(device), pack_(pack) {}
-  Result<bool> open_table(const std::string& path);
-  Result<bool> open_history(const std::string& path);
-  void place();
-
-  HostDevice device_;
-  NetworkPack* pack_;
-  Fingerprint fingerprint_{};
-  HistoryFile history_file_;
-  History history_;
-  std::vector<uint64_t> table_words_, arena_memory_, history_buffer_;
-  temper_table table_{};
-  std::vector<int32_t> values_;
-  std::vector<Interval> intervals_;
-  Lookup lookup_;
-};
-
-Result<bool> ConfigSource::open_table(const std::string& path) {
-  Result<std::vector<uint64_t>> words = read_whole_file(path, &table_.data_bytes);
-  if (!words) {
-    return words.error();
-  }
-  table_words_ = std::move(*words);
-  table_.data = table_words_.data();
-  TableView view;
-  const char* reason = "";
-  const Status opened = TableView::open(table_, &view, &reason);
-  if (!opened.ok()) {
-    return Error{opened.code(), path + ": not a tuned table that this build reads: " + reason};
-  }
-  const uint32_t differing = compare(view.fingerprint(), fingerprint_) & kFingerprintDecisive;
-  if (differing != 0) {
-    std::fprintf(stderr, "temper: %s was made on another device (%s): the defaults are used\n", path.c_str(),
-                 fingerprint_fields_text(differing).c_str());
-  }
-  return true;
-}
-
-void ConfigSource::place() {
-  const Span<const temper_table> tables{&table_, table_.data == nullptr ? size_t{0} : size_t{1}};
-  Arena counting;
-  const Lookup counted(counting, &pack_->view(), nullptr, tables);
-  static_cast<void>(counted);
-  arena_memory_.resize(counting.used / sizeof(uint64_t) + 8);
-  Arena arena;
-  arena.base = reinterpret_cast<uint8_t*>(arena_memory_.data());
-  arena.capacity = arena_memory_.size() * sizeof(uint64_t);
-  lookup_ = Lookup(arena, &pack_->view(), &fingerprint_, tables);
-}
-
-Result<bool> ConfigSource::open_history(const std::string& path) {
-  Result<HistoryFile> file = open_history_to_read(path);
-  if (!file) {
-    return file.error();
-  }
-  history_file_ = std::move(*file);
-  if (history_file_.storage() == nullptr) {
-    return true;
-  }
-  history_buffer_.resize(kHistoryBufferBytes / sizeof(uint64_t) + 1);
-  const Span<uint8_t> buffer{reinterpret_cast<uint8_t*>(history_buffer_.data()), history_buffer_.size() * sizeof(uint64_t)};
-  ScanReport scanned{};
-  const auto visit = [](void* self, const FrameView& frame) {
-    ConfigSource* source = static_cast<ConfigSource*>(self);
-    source->lookup_.offer(frame, source->device_.facts, Scratch{source->values_.data(), source->intervals_.data()});
-  };
-  const Status status = history_.open(history_file_.storage(), buffer, this, visit, &scanned);
-  if (status == TEMPER_BAD_VERSION || status == TEMPER_BAD_DATA) {
-    return history_error(path, status.code());
-  }
-  lookup_.set_history(!status.ok() || scanned.damaged_bytes > 0);
-  return true;
-}
-
-Result<std::unique_ptr<ConfigSource>> ConfigSource::open(const BenchCommand& command, const HostDevice& device, NetworkPack* pack) {
-  std::unique_ptr<ConfigSource> source(new ConfigSource(device, pack));
-  source->fingerprint_ = host_fingerprint(device, pack->view());
-  source->values_.resize(pack->view().longest_program());
-  source->intervals_.resize(pack->view().longest_program());
-  if (!command.table.empty()) {
-    const Result<bool> opened = source->open_table(command.table);
-    if (!opened) {
-      return opened.error();
-    }
-  }
-  source->place();
-  if (command.table.empty() || !command.history.empty()) {
-    const Result<bool> opened =
-        source->open_history(command.history.empty() ? default_history_path(device.target) : command.history);
-    if (!opened) {
-      return opened.error();
-    }
-  }
-  return source;
-}
-
-temper_source ConfigSource::find(uint32_t workload, Config* config) {
-  temper_answer answer{};
-  const Space space = pack_->space(workload, &device_.facts);
-  const Status found = lookup_.find(workload, space, config, &answer);
-  return found.ok() ? answer.source : TEMPER_SOURCE_COUNT;
-}
 
 /// Times configs through the runner, one after another.
 class Bench {
@@ -213,13 +103,13 @@ temper_outcome Bench::time(uint8_t slots, uint64_t median_ns[2]) {
 /// True when every check passed.
 bool bench_workload(Bench* bench, uint32_t index, const Space& space, ConfigSource* source, WorkloadReport* report) {
   Config standard, tuned;
-  const temper_source from = source->find(index, &tuned);
-  if (!space.default_config(&standard).ok() || from == TEMPER_SOURCE_COUNT) {
+  temper_answer answer{};
+  if (!space.default_config(&standard).ok() || !source->find(index, &tuned, &answer).ok()) {
     ++report->outcomes[TEMPER_OUTCOME_INVALID];
     return false;
   }
   const bool same = tuned == standard;
-  report->source = temper_source_name(from);
+  report->source = temper_source_name(answer.source);
   report->config = config_values(space, tuned);
   temper_outcome outcome = bench->build_and_check(kDefaultSlot, index, standard);
   if (outcome == TEMPER_OUTCOME_OK && !same) {
@@ -252,9 +142,12 @@ Result<TuneReport> bench_network(const BenchCommand& command, const Network& net
   if (!pack) {
     return pack.error();
   }
-  Result<std::unique_ptr<ConfigSource>> source = ConfigSource::open(command, *device, pack->get());
+  Result<std::unique_ptr<ConfigSource>> source = ConfigSource::open(command.files(), *device, pack->get());
   if (!source) {
     return source.error();
+  }
+  for (const std::string& remark : (*source)->remarks()) {
+    std::fprintf(stderr, "temper: %s\n", remark.c_str());
   }
   Result<std::unique_ptr<JitRunner>> jit = JitRunner::create((*pack)->pack(), device->facts, (*pack)->texts(), JitRunnerOptions());
   if (!jit) {

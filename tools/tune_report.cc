@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tools/fingerprint_json.h"
 #include "tools/text_table.h"
 
 namespace temper {
@@ -25,26 +26,6 @@ uint64_t sum(const std::vector<WorkloadReport>& workloads, uint64_t WorkloadRepo
     total += measured(workload) ? workload.*time * workload.count : 0;
   }
   return total;
-}
-
-nlohmann::ordered_json fingerprint_json(const Fingerprint& fingerprint) {
-  char target[17];
-  std::snprintf(target, sizeof target, "%016llx", static_cast<unsigned long long>(fingerprint.target_hash()));
-  return {{"target_hash", target},
-          {"core_type", fingerprint.core_type()},
-          {"cores", fingerprint.cores()},
-          {"threads", fingerprint.threads()},
-          {"vector_lanes", fingerprint.vector_lanes()},
-          {"vector_registers", fingerprint.vector_registers()},
-          {"l1d_bytes", fingerprint.l1d_bytes()},
-          {"l2_bytes", fingerprint.l2_bytes()},
-          {"l3_bytes", fingerprint.l3_bytes()},
-          {"clock_khz", fingerprint.clock_khz()},
-          {"copy_mb_s", fingerprint.copy_mb_s()},
-          {"driver", fingerprint.driver()},
-          {"pack_hash", fingerprint.pack_hash()},
-          {"feature_version", fingerprint.feature_version()},
-          {"clock_policy", fingerprint.clock_policy()}};
 }
 
 nlohmann::ordered_json workload_json(const WorkloadReport& workload) {
