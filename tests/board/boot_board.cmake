@@ -1,15 +1,23 @@
 # Boots the first-boot firmware in the emulator and compares what it prints, line by line where that is fixed.
-# cmake -DQEMU=... -DFIRMWARE=first_boot.elf -P boot_board.cmake
+# cmake -DQEMU=... -DFIRMWARE=first_boot.elf -DLIMITS=size_limits.cmake -P boot_board.cmake
 cmake_minimum_required(VERSION 3.25)
+include(${LIMITS})
 # icount makes every run the same: 32 ns per instruction, and idle time is not waited for.
-execute_process(
-  COMMAND ${QEMU} -M mps2-an386 -kernel ${FIRMWARE} -semihosting-config enable=on,target=native -display none -serial none
-          -monitor none -icount shift=5,sleep=off
-  RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE said TIMEOUT 120)
-set(printed "${printed}${said}")
+function(boot printed)
+  execute_process(
+    COMMAND ${QEMU} -M mps2-an386 -kernel ${FIRMWARE} -semihosting-config enable=on,target=native -display none -serial none
+            -monitor none -icount shift=5,sleep=off
+    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE console TIMEOUT 120)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${output}${console}\nthe firmware ended with ${status}")
+  endif()
+  set(${printed} "${output}${console}" PARENT_SCOPE)
+endfunction()
+boot(printed)
 message(NOTICE "${printed}")
-if(NOT status EQUAL 0)
-  message(FATAL_ERROR "the firmware ended with ${status}")
+boot(again)
+if(NOT printed STREQUAL again)
+  message(FATAL_ERROR "a second run printed something else:\n${again}")
 endif()
 
 # Each is looked for behind the one before it.
@@ -34,3 +42,15 @@ foreach(line IN LISTS expected)
   endif()
   set(rest "${CMAKE_MATCH_1}")
 endforeach()
+
+function(compare_limit what pattern limit)
+  string(REGEX MATCHALL "${pattern}" lines "${printed}")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "[0-9]+" bytes "${line}")
+    if(bytes GREATER limit)
+      message(FATAL_ERROR "${what}: ${bytes} bytes, above the ${limit} of size_limits.cmake")
+    endif()
+  endforeach()
+endfunction()
+compare_limit(arena "arena: [0-9]+ bytes" ${limit_arena})
+compare_limit(stack "stack [0-9]+ of" ${limit_stack})
