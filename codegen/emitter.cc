@@ -108,7 +108,7 @@ Value* Emitter::chunk(const Chunk& chunk, const Amount& extent) {
   if (value == nullptr) {
     Value *size = amount(chunk.amount), *whole = amount(extent);
     value = at_entry([&] {
-      return chunk.amount == extent ? size : minimum(round_up(size, chunk.multiple), round_up(whole, chunk.multiple));
+      return chunk.amount == extent && chunk.multiple == 1 ? size : minimum(round_up(size, chunk.multiple), round_up(whole, chunk.multiple));
     });
   }
   return value;
