@@ -1,5 +1,11 @@
-# cmake -DAPP=example_app -DHISTORY=file -P run_example.cmake
+# cmake -DAPP=example_app -DSOURCE=example_app.c -DHISTORY=file -P run_example.cmake
 cmake_minimum_required(VERSION 3.25)
+file(READ ${SOURCE} text)
+string(REGEX MATCHALL "\n" line_ends "${text}")
+list(LENGTH line_ends line_count)
+if(NOT line_count LESS 80)
+  message(FATAL_ERROR "the example has ${line_count} lines; it is meant to stay below 80")
+endif()
 file(REMOVE ${HISTORY})
 function(run_app)
   execute_process(COMMAND ${APP} ${HISTORY} RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE said TIMEOUT 120)
