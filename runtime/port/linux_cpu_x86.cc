@@ -5,8 +5,8 @@
 namespace temper {
 
 CpuTraits cpu_traits() {
-  constexpr int32_t kFmaLatency = 4,
-                    kFmaPerCycle = 2;  // Intel from Skylake, AMD from Zen 2: Agner Fog, instruction tables
+  // Intel from Skylake, AMD from Zen 2: Agner Fog, instruction tables. Lanes as the code generator chooses them.
+  constexpr int32_t kFmaLatency = 4, kFmaPerCycle = 2;
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
     return {16, 32, kFmaLatency, kFmaPerCycle};
@@ -14,10 +14,7 @@ CpuTraits cpu_traits() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     return {8, 16, kFmaLatency, kFmaPerCycle};
   }
-  if (__builtin_cpu_supports("avx")) {
-    return {8, 16, kFmaLatency + kFmaLatency, 1};  // multiply, then add
-  }
-  return {4, 16, kFmaLatency + kFmaLatency, 1};
+  return {4, 16, kFmaLatency + kFmaLatency, 1};  // multiply, then add
 }
 
 uint32_t cpu_model_hash() {
