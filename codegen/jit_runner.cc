@@ -319,15 +319,21 @@ void JitRunner::take_timer_answer(const Message& message) {
     return;
   }
   if (message.type == MessageType::kStarted) {
-    run_.phase = RunPhase::kRunning;
-    run_.deadline_ns = run_.limit_ns > kNever - steady_ns() - options_.grace_ns
-                           ? kNever
-                           : steady_ns() + run_.limit_ns + options_.grace_ns;
+    slots_[run_.slot].prepared = true;
+    timed_workload_ = slots_[run_.slot].workload;
+    begin_running();
   } else if (message.type == MessageType::kRan) {
     const auto outcome = static_cast<temper_outcome>(message.outcome);
     const bool late = outcome == TEMPER_OUTCOME_OK && message.elapsed_ns > run_.limit_ns;
     finish_run(late ? TEMPER_OUTCOME_TIMEOUT : outcome, message.elapsed_ns);
   }
+}
+
+/// The time that the candidate has starts here.
+void JitRunner::begin_running() {
+  const uint64_t now = steady_ns();
+  run_.phase = RunPhase::kRunning;
+  run_.deadline_ns = run_.limit_ns > kNever - now - options_.grace_ns ? kNever : now + run_.limit_ns + options_.grace_ns;
 }
 
 void JitRunner::finish_run(temper_outcome outcome, uint64_t elapsed_ns) {
@@ -476,9 +482,15 @@ void JitRunner::send_run() {
   message.kind = static_cast<uint8_t>(run_.kind);
   message.number = run_.kind == RunKind::kCheck ? digest.value : run_.number;
   message.ticket = run_.ticket;
+  // A message less for each sample: it would wake this process on the cores that are to be timed.
+  const bool in_place = slot.prepared && timed_workload_ == slot.workload;
+  message.announce = in_place ? 0 : 1;
   timer_.send(message);
   run_.phase = RunPhase::kPreparing;
   run_.deadline_ns = now + options_.prepare_limit_ns;
+  if (in_place) {
+    begin_running();
+  }
 }
 
 void JitRunner::restart(Builder* builder) {
@@ -493,7 +505,7 @@ void JitRunner::restart_timer() {
   timer_silent_deaths_ += timer_ready_ ? 0 : 1;
   timer_ready_ = false;
   for (Slot& slot : slots_) {
-    slot.loaded = false;
+    slot.loaded = slot.prepared = false;
   }
   start_process(&timer_, WorkerRole::kTimer, timer_silent_deaths_);
 }

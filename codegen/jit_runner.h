@@ -70,7 +70,8 @@ class JitRunner {
     temper_outcome outcome = TEMPER_OUTCOME_OK;
     uint32_t build_us = 0;
     Object object;
-    bool loaded = false;  ///< in the timing process that runs now
+    bool loaded = false;    ///< in the timing process that runs now
+    bool prepared = false;  ///< its packed constants are in place there
   };
   enum class Job : uint8_t { kNone, kBuild, kDigest };
   struct Builder {
@@ -132,6 +133,7 @@ class JitRunner {
   bool assign_digest(Builder* builder, DigestState state, uint32_t first, uint32_t end);
   bool assign_build(Builder* builder);
   void send_run();
+  void begin_running();
   void restart(Builder* builder);
   void restart_timer();
   void start_process(WorkerProcess* process, WorkerRole role, uint32_t silent_deaths);
@@ -150,6 +152,7 @@ class JitRunner {
   uint32_t timer_silent_deaths_ = 0;
   std::array<Slot, kMaxSlots> slots_;
   Run run_;
+  uint32_t timed_workload_ = 0;  ///< whose tensors the timing process used last
   uint32_t next_ticket_ = 1;
   uint32_t digests_ahead_ = 0;  ///< workloads below this index may have their digest computed in idle time
   bool something_changed_ = false;

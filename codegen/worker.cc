@@ -66,7 +66,7 @@ bool serve_run(int fd, WorkerBench* bench, Message request) {
   }
   Message started = request;
   started.type = MessageType::kStarted;
-  if (!answer(fd, started)) {
+  if (request.announce != 0 && !answer(fd, started)) {
     return false;
   }
   if (static_cast<RunKind>(request.kind) == RunKind::kCheck) {

@@ -29,7 +29,7 @@ enum class MessageType : uint8_t {
   kLoad,       ///< to the timer: slot, workload, config; payload: the object. No answer; a failure is told by kRan
   kUnload,     ///< to the timer: slot. No answer
   kRun,        ///< to the timer: slot, RunKind in `kind`; `number` is the calls, or the digest that a check expects
-  kStarted,    ///< first answer: everything is in place, the kernel runs from now on
+  kStarted,    ///< first answer, where `announce` asks for it: everything is in place, the kernel runs from now on
   kRan,        ///< second answer: outcome, elapsed_ns; `number` 1: memory was overwritten, do not trust this process again
 };
 inline constexpr uint8_t kLastMessageType = static_cast<uint8_t>(MessageType::kRan);
@@ -48,7 +48,7 @@ struct Message {
   uint32_t workload = 0;
   uint32_t number = 0;
   uint32_t ticket = 0;  ///< answers repeat it; tells an answer to a request that was given up from a current one
-  uint32_t reserved = 0;
+  uint32_t announce = 0;  ///< of kRun: 1 asks for kStarted; a run of what is in place already does without
   uint64_t elapsed_ns = 0;
   uint64_t payload_bytes = 0;
   Config config;
