@@ -67,12 +67,12 @@ Status check_config(const temper_config* config) {
   return probed ? TEMPER_OK : TEMPER_INVALID_ARGUMENT;
 }
 
-// Observed: on a Cortex-M4 finding one neighbour and predicting its time takes some 23,000 instructions for the matmul
-// template, a fifth of that in cycles on a wide core. So the clock in kHz over 16,000 is what fits in the millisecond
-// that a step may take there; on a microcontroller the floor of 8 rules, and a step takes some milliseconds. A wrong
-// clock only makes steps longer or proposals poorer.
+// Observed: finding one neighbour and predicting its time takes, for the matmul template, some 7,500 cycles on x86-64
+// and 23,000 instructions on a Cortex-M4. So the clock in kHz over 8,000 fits about one millisecond, which is what a
+// step may take; on a microcontroller the floor of 8 rules and a step takes some milliseconds. A wrong clock only makes
+// steps longer or proposals poorer.
 uint32_t proposal_effort(const temper_facts& facts) {
-  const int32_t effort = facts.value[TEMPER_FACT_CLOCK_KHZ] / 16000;
+  const int32_t effort = facts.value[TEMPER_FACT_CLOCK_KHZ] / 8000;
   return effort < 8 ? 8u : effort > 256 ? 256u : static_cast<uint32_t>(effort);
 }
 
