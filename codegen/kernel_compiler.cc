@@ -4,6 +4,8 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
+
 #include "codegen/lower_contraction.h"
 #include "codegen/lower_window.h"
 #include "codegen/machine_code.h"
@@ -74,28 +76,86 @@ Result<bool> lower_kernel(llvm::Module& module, const Target& target, const Kern
                                                   : lower_depthwise(module, target, request, input);
 }
 
-Result<ObjectFile> compile_kernels(const Target& target, const std::vector<KernelRequest>& requests) {
-  Result<std::unique_ptr<llvm::TargetMachine>> machine = target_machine(target);
-  if (!machine) {
-    return machine.error();
-  }
-  llvm::LLVMContext context;
-  llvm::Module module("temper_kernels", context);
-  module.setDataLayout((*machine)->createDataLayout());
-  module.setTargetTriple(target.triple);
+namespace {
+
+/// A module for the target with a function per request.
+Result<std::unique_ptr<llvm::Module>> lower_module(llvm::LLVMContext& context, const Target& target,
+                                                   const llvm::TargetMachine& machine, const std::vector<KernelRequest>& requests) {
+  auto module = std::make_unique<llvm::Module>("temper_kernels", context);
+  module->setDataLayout(machine.createDataLayout());
+  module->setTargetTriple(target.triple);
   for (const KernelRequest& request : requests) {
-    if (Result<bool> lowered = lower_kernel(module, target, request); !lowered) {
+    if (Result<bool> lowered = lower_kernel(*module, target, request); !lowered) {
       return lowered.error();
     }
   }
 #ifndef NDEBUG
   std::string message;
   llvm::raw_string_ostream stream(message);
-  if (llvm::verifyModule(module, &stream)) {
+  if (llvm::verifyModule(*module, &stream)) {
     return Error{TEMPER_BAD_DATA, "the lowering made invalid IR: " + message};
   }
 #endif
-  return emit_object(module, **machine);
+  return module;
+}
+
+/// NAME_pack and what it points to, as in temper/kernel.h.
+void add_pack(llvm::Module& module, const std::string& name, const std::vector<uint8_t>& data, const std::vector<KernelRequest>& kernels) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* pointer = llvm::PointerType::get(context, 0);
+  const auto constant = [&](llvm::Constant* value, const std::string& suffix) {
+    auto* global = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::InternalLinkage, value, name + suffix);
+    global->setAlignment(llvm::Align(8));
+    return global;
+  };
+  std::vector<llvm::Constant*> entries;
+  for (const KernelRequest& request : kernels) {
+    llvm::Function* function = module.getFunction(request.symbol);
+    function->setLinkage(llvm::GlobalValue::InternalLinkage);
+    entries.push_back(function);
+  }
+  llvm::Constant* bytes = llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint8_t>(data));
+  llvm::Constant* table = llvm::ConstantArray::get(llvm::ArrayType::get(pointer, entries.size()), entries);
+  llvm::Type* word = llvm::Type::getInt32Ty(context);
+  llvm::Type* size = module.getDataLayout().getIntPtrType(context);
+  llvm::Constant* pack = llvm::ConstantStruct::getAnon({constant(bytes, "_data"), llvm::ConstantInt::get(size, data.size()),
+                                                        constant(table, "_kernels"), llvm::ConstantInt::get(word, entries.size())});
+  constant(pack, "_pack")->setLinkage(llvm::GlobalValue::ExternalLinkage);
+}
+
+bool is_identifier(const std::string& name) {
+  const auto legal = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  return !name.empty() && (name[0] < '0' || name[0] > '9') && std::all_of(name.begin(), name.end(), legal);
+}
+
+}  // namespace
+
+Result<ObjectFile> compile_kernels(const Target& target, const std::vector<KernelRequest>& requests) {
+  Result<std::unique_ptr<llvm::TargetMachine>> machine = target_machine(target);
+  if (!machine) {
+    return machine.error();
+  }
+  llvm::LLVMContext context;
+  Result<std::unique_ptr<llvm::Module>> module = lower_module(context, target, **machine, requests);
+  return module ? emit_object(**module, **machine) : Result<ObjectFile>(module.error());
+}
+
+Result<ObjectFile> compile_pack(const Target& target, const std::string& name, const std::vector<uint8_t>& pack_data,
+                                const std::vector<KernelRequest>& kernels) {
+  if (!is_identifier(name)) {
+    return Error{TEMPER_INVALID_ARGUMENT, "pack name '" + name + "' is not a C identifier"};
+  }
+  Result<std::unique_ptr<llvm::TargetMachine>> machine = target_machine(target);
+  if (!machine) {
+    return machine.error();
+  }
+  llvm::LLVMContext context;
+  Result<std::unique_ptr<llvm::Module>> module = lower_module(context, target, **machine, kernels);
+  if (!module) {
+    return module.error();
+  }
+  add_pack(**module, name, pack_data, kernels);
+  return emit_object(**module, **machine);
 }
 
 }  // namespace temper
