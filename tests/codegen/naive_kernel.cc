@@ -106,11 +106,13 @@ bool PagedTensor::slack_intact() const {
 std::string KernelCase::text() const {
   std::string result = "dims";
   for (int32_t dim : dims) {
-    result += " " + std::to_string(dim);
+    result += ' ';
+    result += std::to_string(dim);
   }
   result += " knobs";
   for (int32_t knob : knobs) {
-    result += " " + std::to_string(knob);
+    result += ' ';
+    result += std::to_string(knob);
   }
   return result;
 }
