@@ -5,4 +5,4 @@ set(limit_kernels_flash 9000)
 set(limit_pack_data_flash 5700)
 set(limit_core_ram 0)  # all of the core's memory is the caller's
 set(limit_arena 12800)
-set(limit_stack 2700)
+set(limit_stack 2150)

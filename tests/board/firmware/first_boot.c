@@ -8,7 +8,7 @@
 
 extern const temper_pack board_pack;
 
-enum { kArenaBytes = 16 * 1024, kTuningBytes = 40 * 1024 };
+enum { kArenaBytes = 13 * 1024, kTuningBytes = 12 * 1024 };
 static uint64_t arena[kArenaBytes / sizeof(uint64_t)];
 static uint64_t memory[kTuningBytes / sizeof(uint64_t)];
 
