@@ -48,7 +48,7 @@ bool PairedComparison::separated(uint32_t contestant) const {
 }
 
 Verdict PairedComparison::verdict(uint32_t contestant, bool last) const {
-  const uint32_t n = round_count_ < kMaxRounds ? round_count_ : kMaxRounds;
+  const uint32_t n = round_count_;
   if (n < kMinRounds) {
     return last ? Verdict::kNotFaster : Verdict::kOpen;
   }
@@ -86,7 +86,7 @@ Verdict PairedComparison::verdict(uint32_t contestant, bool last) const {
 
 uint64_t PairedComparison::median_ns(uint32_t contestant) const {
   uint64_t sorted[kMaxRounds];
-  const uint32_t n = round_count_ < kMaxRounds ? round_count_ : kMaxRounds;
+  const uint32_t n = round_count_;
   for (uint32_t i = 0; i < n; ++i) {
     sorted[i] = time_[contestant][i];
   }

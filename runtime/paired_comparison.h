@@ -20,7 +20,8 @@ class PairedComparison {
 
   /// A sample of one contestant in the current round: `calls` calls took elapsed_ns together.
   void add(uint32_t contestant, uint64_t elapsed_ns, uint32_t calls);
-  void next_round() { ++round_count_; }
+  /// Rounds past kMaxRounds are not kept.
+  void next_round() { round_count_ += round_count_ < kMaxRounds ? 1 : 0; }
   uint32_t round_count() const { return round_count_; }
 
   /// Whether a contestant is faster than the default, over the rounds so far. Two ways to be: every one of its samples

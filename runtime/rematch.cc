@@ -1,4 +1,6 @@
 // The rematch: the best few against the default, side by side, before anything is committed. See runtime/tuner.h.
+#include <new>
+
 #include "runtime/tuner.h"
 
 namespace temper {
@@ -77,7 +79,7 @@ uint32_t Tuner::choose_rematch() const {
 
 void Tuner::begin_rematch(uint32_t workload) {
   const WorkloadState& state = states_[workload];
-  rematch_ = Rematch();
+  new (&rematch_) Rematch();  // in place: a temporary would weigh a kilobyte of stack
   rematch_.workload = workload;
   Config config[kMaxContestants];
   uint64_t time_ns[kMaxContestants];
@@ -100,7 +102,7 @@ void Tuner::begin_rematch(uint32_t workload) {
   rematch_.loaded = kMaxContestants;
   rematch_.end_ns = elapsed_ns() + share;
   rematch_.build_since_ns = elapsed_ns();
-  rematch_.comparison = PairedComparison(state.default_ns, options_.min_gain_permille);
+  new (&rematch_.comparison) PairedComparison(state.default_ns, options_.min_gain_permille);
   for (uint32_t i = 0; i < count; ++i) {
     Contestant& contestant = rematch_.contestant[i];
     contestant.config = config[i];

@@ -33,12 +33,13 @@ void Tuner::place(Arena& arena, const PackView& pack, const temper_facts* facts,
   for (uint32_t i = 0; i < workload_count; ++i) {
     if (!placing) {
       const Space space(&pack, i, facts, scratch);
-      const Searcher sized(arena, options.searcher, &space, &visited, CostModel{}, options.seed);
+      const TrialModel sized(arena, space);  // all that a searcher takes from the arena
       continue;
     }
     WorkloadState* state = new (&states[i]) WorkloadState();
     new (&state->space) Space(&pack, i, facts, scratch);
-    new (&state->searcher) Searcher(arena, options.searcher, &state->space, &tuner->visited_, tuner->model_, options.seed);
+    new (&state->searcher)
+        Searcher(arena, options.searcher, &state->space, &tuner->visited_, tuner->model_, options.seed);
   }
 }
 
