@@ -32,7 +32,9 @@ Tile choose_tile(ProgramBuilder& builder, const FactTerms& facts, const GemmDims
     const Expr most = min((facts.registers - (1 + vectors)) / builder.constant(vectors), 14);
     const Expr tiles = ceil_div(rows, most);
     const Expr tile_m = ceil_div(rows, tiles);
-    const Expr cost = step_cost(facts, tile_m, vectors) * tiles * ceil_div(columns, builder.constant(vectors));
+    const Expr padded =
+        columns + round_up(columns, builder.constant(vectors));  // half of the waste, see effective_extent
+    const Expr cost = step_cost(facts, tile_m, vectors) * tiles * (padded * (12 / vectors));
     if (vectors == 1) {
       best_m = tile_m;
       best_vectors = builder.constant(1);
@@ -53,11 +55,13 @@ struct Operands {
 };
 
 /// Constants are packed once. Others are read in place where strides allow and packing would not pay: a packed element
-/// should be used by several tiles.
+/// should be used by several tiles. In place, the rows of B that a tile reads must be few, and not so far apart that
+/// they share cache sets.
 Operands choose_operands(const GemmDims& dims, const Tile& tile) {
-  const Expr b_direct = dims.plain && dims.b_n_stride == 1 && tile.m_tiles < 4;
-  const Expr b = select(dims.b_constant != 0, kConstant, select(b_direct, kDirect, kPanel));
-  const Expr a_constant = dims.a_constant != 0 && b != kConstant;
+  const Expr apart = dims.b_k_stride % dims.b_k_stride.builder->constant(256);
+  const Expr b_direct = dims.plain && dims.b_n_stride == 1 && (tile.m_tiles < 4 || (dims.k <= 256 && apart != 0));
+  const Expr b = select(dims.b_constant, kConstant, select(b_direct, kDirect, kPanel));
+  const Expr a_constant = dims.a_constant && b != kConstant;
   const Expr a_panel = dims.a_k_stride != 1 && tile.n_tiles >= 4;
   const Expr a = select(a_constant, kConstant, select(dims.image_is_a, kRows, select(a_panel, kPanel, kDirect)));
   return {a, b, a == kPanel || a == kRows, b == kPanel};
@@ -67,12 +71,14 @@ Operands choose_operands(const GemmDims& dims, const Tile& tile) {
 /// K.
 Expr choose_block_k(const FactTerms& facts, const GemmDims& dims, const Tile& tile, const Operands& operands) {
   const Expr tile_n = tile.vectors * tile.lanes;
-  const Expr by_cache = select(facts.l1 == 0, kWhole, max(facts.l1 / (tile_n * 8), 64));
-  const Expr by_workspace = select(operands.a_packed || operands.b_packed,
-                                   max(gemm_workspace_limit(facts) / (max(tile.m, tile_n) * 10), 16), kWhole);
+  const Expr by_cache = select(facts.l1 == 0 || tile.m_tiles == 1, kWhole, max(facts.l1 / (tile_n * 8), 64));
+  const Expr by_workspace =
+      select(operands.a_packed || operands.b_packed, gemm_workspace_limit(facts) / (max(tile.m, tile_n) * 10), kWhole);
   const Expr depth = min(by_cache, by_workspace);
   const Expr passes = ceil_div(dims.k, depth);
-  return select(dims.k <= min(by_cache * 2, by_workspace), kWhole, ceil_div(dims.k, passes));
+  // An eighth more, since the wish falls to the listed depth below it.
+  const Expr even = min(ceil_div(dims.k, passes) * 9 / 8, depth);
+  return select(dims.k <= min(by_cache * 2, by_workspace), kWhole, even);
 }
 
 /// A block of so many tiles (at least one), or kWhole when that is all of them.
@@ -91,8 +97,10 @@ Result<ProgramData> gemm_defaults(ConstantPool* pool) {
   const Operands operands = choose_operands(dims, tile);
   const Expr block_k = choose_block_k(facts, dims, tile, operands);
   const Expr tile_n = tile.vectors * tile.lanes;
-  // Half of the last private cache, or of the workspace, holds a block.
-  const Expr cache = select(facts.l2 > 0, facts.l2, select(facts.l1 > 0, facts.l1, 32 << 10));
+  // Half of the last private cache, or of the workspace, holds a block; half of the first where a packed row is used
+  // but once or twice.
+  const Expr first = select(facts.l1 > 0, facts.l1, 32 << 10);
+  const Expr cache = select((operands.a_packed && tile.n_tiles <= 2) || facts.l2 == 0, first, facts.l2);
   const Expr block_rows = cache / (min(block_k, dims.k) * 10);
   const Expr all_m = select(operands.b_packed && !operands.a_packed, tile.m_tiles, block_rows / tile.m);
   const Expr all_n = select(operands.b_packed, block_rows / tile_n, tile.n_tiles);

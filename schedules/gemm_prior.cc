@@ -31,24 +31,26 @@ Expr memory_cost(ProgramBuilder& builder) {
   return min(max(khz * 32 / mb_s, 4096), 1 << 18);
 }
 
-/// Register tiles: steady rate, loop control, entry and exit of each pass, and the waste in the tails.
+/// An extent with its tail. Baked code computes tails nearly exactly, code with run-time dims as whole tiles: half the
+/// waste is charged.
+Expr effective_extent(Expr extent, Expr padded) { return (extent + padded) / 2; }
+
+/// Register tiles: steady rate, loop control, entry and exit of each pass, and the tails.
 Expr arithmetic(const PriorTerms& t) {
   const Expr tile_vectors = t.knobs.tile_m * t.knobs.vectors;
   const Expr multiply_adds = ceil_div(tile_vectors * 256, t.facts.per_cycle);
   const Expr loads = t.knobs.tile_m + t.knobs.vectors;
-  const Expr steady =
-      max(select(t.facts.wide, max(multiply_adds, loads * 128), multiply_adds + loads * 256), t.facts.latency * 256);
-  // Many row pointers beyond the address registers, and rows a multiple of 4 KiB apart that share one cache set.
-  const Expr by_rows = (t.knobs.a == kDirect || t.knobs.a == kRows) && t.knobs.tile_m > 6;
-  const Expr row_stride = select(t.knobs.a == kRows, t.blocks.block_k, max(t.knobs.tile_m.builder->dim(kGemmAM), 1));
-  const Expr aliased = by_rows && row_stride % row_stride.builder->constant(1024) == 0;
-  const Expr penalty = select(by_rows, steady / 32, 0) + select(aliased, steady / 8, 0);
+  const Expr busy = select(t.facts.wide, max(multiply_adds, loads * 128), multiply_adds + loads * 256);
+  // Chains a little longer than the latency still wait now and then; observed on out-of-order cores, fades with their
+  // number.
+  const Expr in_flight = t.facts.latency * t.facts.per_cycle;
+  const Expr steady = max(busy, t.facts.latency * 256) + t.facts.latency * in_flight * 64 / tile_vectors;
   const Expr control = select(t.facts.wide, 64, 768) / t.knobs.unroll_k;
   const Expr pass = (tile_vectors * 2 + 24) * 256;
-  const Expr step = steady + penalty + control + pass * t.blocks.k_blocks / t.dims.k;
-  const Expr per_output = step * 256 / t.tile;
-  const Expr waste_m = t.blocks.padded_m * 64 / t.dims.m, waste_n = t.blocks.padded_n * 64 / t.dims.n;
-  return per_output * (waste_m * waste_n / 64) / 64;
+  const Expr step = steady + control + pass * t.blocks.k_blocks / t.dims.k;
+  const Expr rows = effective_extent(t.dims.m, t.blocks.padded_m);
+  const Expr columns = effective_extent(round_up(t.dims.n, t.knobs.lanes), t.blocks.padded_n);
+  return step * 256 / t.tile * (rows * 64 / t.dims.m * (columns * 64 / t.dims.n) / 64) / 64;
 }
 
 /// Packing in the kernel: each element of A once per block of columns, each of B once per block of rows. Cycles * 16
@@ -68,15 +70,23 @@ Expr waiting(const PriorTerms& t, Expr memory) {
   const auto cost = [&](Expr bytes) { return byte_cost(t.facts, memory, bytes); };
   const Expr row_panel = t.knobs.tile_m * t.blocks.block_k * 4, column_panel = t.blocks.tile_n * t.blocks.block_k * 4;
   const Expr a_block = t.blocks.block_m * t.blocks.block_k * 4, b_block = t.blocks.block_n * t.blocks.block_k * 4;
+  // A block packed beyond the first cache is written to the next and read back once.
+  const Expr repacked = select(t.blocks.a_packed, cost(a_block) * 8 * t.blocks.n_blocks / t.dims.n, 0);
   const Expr n_inner = t.knobs.inner != 0;
-  const Expr stays = select(n_inner, row_panel, column_panel), moves = select(n_inner, b_block, a_block);
+  // Rows of B a multiple of 1 KiB apart crowd into few cache sets.
+  const Expr crowded = t.knobs.b == kDirect && t.dims.b_k_stride % t.dims.b_k_stride.builder->constant(256) == 0;
+  const Expr stays = select(n_inner, row_panel, column_panel * select(crowded, 4, 1)),
+             moves = select(n_inner, b_block, a_block);
   const Expr stays_width = select(n_inner, t.blocks.tile_n, t.knobs.tile_m);
   const Expr moves_width = select(n_inner, t.knobs.tile_m, t.blocks.tile_n);
-  const Expr tiles = cost(stays) * 4 / stays_width + cost(moves) * 4 / moves_width;
+  // What is used once has to come from memory anyway.
+  const Expr again_stays = select(n_inner, t.blocks.block_n > t.blocks.tile_n, t.blocks.block_m > t.knobs.tile_m);
+  const Expr again_moves = select(n_inner, t.blocks.block_m > t.knobs.tile_m, t.blocks.block_n > t.blocks.tile_n);
+  const Expr tiles = again_stays * cost(stays) * 4 / stays_width + again_moves * cost(moves) * 4 / moves_width;
   const Expr a_again = cost(t.blocks.block_m * t.dims.k * 4) * 4 * t.blocks.n_blocks / t.dims.n;
   const Expr b_again = cost(t.dims.n * t.dims.k * 4) * 4 * t.blocks.m_blocks / t.dims.m;
   const Expr output = cost(t.blocks.block_m * t.blocks.block_n * 4) * 8 * (t.blocks.k_blocks - 1) / t.dims.k;
-  return tiles + a_again + b_again + output;
+  return tiles + repacked + a_again + b_again + output;
 }
 
 /// Share of the time that threads wait for the last one, Q8, at least 256.

@@ -13,6 +13,7 @@ GemmDims::GemmDims(ProgramBuilder& builder)
       a_constant(builder.dim(kGemmAConstant)),
       b_constant(builder.dim(kGemmBConstant)),
       a_k_stride(builder.dim(kGemmAK)),
+      b_k_stride(builder.dim(kGemmBK)),
       b_n_stride(builder.dim(kGemmBN)) {}
 
 GemmKnobs::GemmKnobs(ProgramBuilder& builder)

@@ -11,7 +11,7 @@ struct GemmDims {
   Expr batch, m, n, k;
   Expr image_is_a, image_is_b, plain;
   Expr a_constant, b_constant;
-  Expr a_k_stride, b_n_stride;
+  Expr a_k_stride, b_k_stride, b_n_stride;
 };
 
 struct GemmKnobs {
