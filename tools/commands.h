@@ -9,7 +9,10 @@ class App;
 namespace temper {
 
 void add_bench_command(CLI::App& app, int* exit_code);
+void add_devices_command(CLI::App& app, int* exit_code);
 void add_import_command(CLI::App& app, int* exit_code);
+void add_inspect_command(CLI::App& app, int* exit_code);
+void add_lookup_command(CLI::App& app, int* exit_code);
 void add_tune_command(CLI::App& app, int* exit_code);
 /// Hidden: what the worker processes run.
 void add_worker_command(CLI::App& app, int* exit_code);

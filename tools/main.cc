@@ -13,10 +13,8 @@ namespace {
 
 using AddCommand = void (*)(CLI::App&, int*);
 constexpr AddCommand kCommands[] = {
-    add_import_command,
-    add_tune_command,
-    add_bench_command,
-    add_worker_command,
+    add_import_command,  add_tune_command,    add_bench_command,  add_lookup_command,
+    add_inspect_command, add_devices_command, add_worker_command,
 };
 
 std::vector<std::string> command_names(const CLI::App& app) {
@@ -85,7 +83,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
-    return app.exit(help);
+    const int code = app.exit(help);
+    std::fputs(dynamic_cast<const CLI::CallForHelp*>(&help) == nullptr ? "" : "\n",
+               stdout);  // CLI11 ends at the footer
+    return code;
   } catch (const CLI::ParseError& error) {
     return explain(app, error);
   }
