@@ -52,22 +52,25 @@ Result<ProgramData> constraint(ConstantPool* pool) {
   });
 }
 
-/// One output row a tile; as many pixels as give eight accumulators or, with two vectors across channels, sixteen where
-/// registers allow. Rows are cut only as far as the threads need.
+/// One output row a tile; as many pixels as leave registers for the whole filter, at most eight. Channels last: four
+/// rows of all channels at a time, so that whole pixels pass through the caches; else rows are cut only as far as the
+/// threads need.
 Result<ProgramData> defaults(ConstantPool* pool) {
   ProgramBuilder builder(pool);
   const DepthwiseTerms t(builder);
   const Expr lanes = default_lanes(t.facts, t.extent);
   const Expr across = ceil_div(t.extent, lanes);
-  const Expr vectors = select(t.last != 0 && across > 1 && t.facts.registers >= 32, 2, builder.constant(1));
-  const Expr most = min(max((t.facts.registers - 1) / vectors - 1, 1), 8);
+  const Expr vectors = select(t.last && across > 1 && t.facts.registers >= 32, 2, builder.constant(1));
+  const Expr beside_filter = (t.facts.registers - 1 - t.taps * vectors) / vectors;
+  const Expr most = min(select(beside_filter >= 4, beside_filter, max(t.facts.registers / vectors - 2, 1)), 8);
   const Expr along = select(t.last, t.out_w, across);
   const Expr tile_w = ceil_div(along, ceil_div(along, most));
   const Expr c_blocks = select(t.last, ceil_div(t.c, vectors * lanes), t.c);
   const Expr pieces = select(t.facts.threads > 1, ceil_div(t.facts.threads * 4, t.batch * c_blocks), 1);
-  const Expr rows = ceil_div(t.out_h, pieces);
-  return builder.finish({tile_w, builder.constant(1), vectors, lanes, builder.constant(0),
-                         select(pieces <= 1 || rows >= t.out_h, kWhole, rows)});
+  const Expr rows_outside = t.last && c_blocks > 1 && t.out_h > 4;
+  const Expr rows = select(rows_outside, min(ceil_div(t.out_h, pieces), 4), ceil_div(t.out_h, pieces));
+  return builder.finish(
+      {tile_w, builder.constant(1), vectors, lanes, rows_outside, select(rows >= t.out_h, kWhole, rows)});
 }
 
 Result<ProgramData> shape(ConstantPool* pool) {
@@ -82,23 +85,28 @@ Result<ProgramData> shape(ConstantPool* pool) {
                          pick(kernel_w), pick(kernel_w), select(packs, 1, 0)});
 }
 
-/// 2^-16 cycles per useful multiply-add: multiply-adds, latency, loads of a tile's tap, tile entry and exit, tails.
+/// 2^-16 cycles per useful multiply-add: multiply-adds, latency, loads of a tile's tap, tile entry and exit, half the
+/// waste in tails.
 Expr tile_time(const DepthwiseTerms& t) {
   const Expr accumulators = t.tile_w * t.tile_h * t.vectors;
   const Expr multiply_adds = ceil_div(accumulators * 256, t.facts.per_cycle);
   const Expr loads = accumulators + t.vectors;  // each tap reads its own input vector
   const Expr busy = select(t.facts.wide, max(multiply_adds, loads * 128), multiply_adds + loads * 256);
-  const Expr step = max(busy, t.facts.latency * 256) + (accumulators * 2 + 20) * 256 / t.taps;
-  const Expr waste_w = round_up(t.out_w, t.pixels_w) * 64 / t.out_w;
-  const Expr waste_c = round_up(t.c, t.block) * 64 / t.c;
-  const Expr waste_h = round_up(t.rows, t.tile_h) * 64 / t.rows;
-  return step * 256 / (accumulators * t.lanes) * (waste_w * waste_c / 64) / 64 * waste_h / 64;
+  const Expr waits = t.facts.latency * t.facts.latency * t.facts.per_cycle * 64 / accumulators;
+  const Expr step = max(busy, t.facts.latency * 256) + waits + (accumulators * 2 + 20) * 256 / t.taps;
+  const auto waste = [](Expr extent, Expr tile) { return (extent + round_up(extent, tile)) * 32 / extent; };
+  const Expr across = select(t.last, waste(t.c, t.lanes), waste(t.out_w, t.lanes));
+  return step * 256 / (accumulators * t.lanes) * (waste(t.out_w, t.pixels_w) * waste(t.c, t.block) / 64) / 64 *
+         (waste(t.rows, t.tile_h) * across / 64) / 64;
 }
 
-/// Rows of the image read again by the next work item, as a share of those a work item reads, Q8 from 256.
-Expr halo(ProgramBuilder& builder, const DepthwiseTerms& t) {
-  const Expr span = (builder.dim(kDwKernelH) - 1) * builder.dim(kDwDilationH);
-  return span * 64 / (t.rows * builder.dim(kDwStrideH)) + 256;
+/// Image and output pass through the caches once; a channel block after the other wastes parts of their lines.
+Expr traffic(ProgramBuilder& builder, const DepthwiseTerms& t) {
+  const Expr inputs = builder.dim(kDwStrideH) * builder.dim(kDwStrideW);
+  const Expr bytes = t.batch * t.out_h * t.out_w * t.c * 4 * (inputs + 1);
+  const Expr rate = select(t.facts.l1 == 0, 0, select(bytes / 3 <= t.facts.l2 / 4, 1024, builder.constant(4096)));
+  const Expr strided = t.last && t.c_blocks > 1 && t.order == 0;
+  return rate * (inputs + 1) * select(strided, 6, 4) / t.taps;
 }
 
 Expr imbalance(const DepthwiseTerms& t) {
@@ -114,7 +122,7 @@ Expr item_time(ProgramBuilder& builder, const DepthwiseTerms& t) {
 Result<ProgramData> prior(ConstantPool* pool) {
   ProgramBuilder builder(pool);
   const DepthwiseTerms t(builder);
-  return builder.finish({log2(tile_time(t) + item_time(builder, t)) + log2(halo(builder, t)) + log2(imbalance(t))});
+  return builder.finish({log2(tile_time(t) + traffic(builder, t) + item_time(builder, t)) + log2(imbalance(t))});
 }
 
 Result<ProgramData> features(ConstantPool* pool) {
@@ -139,7 +147,7 @@ Result<ProgramData> features(ConstantPool* pool) {
                          log_of(accumulators),
                          log_of(t.pixels_w),
                          feature_log(tile_time(t), 64),
-                         feature_log(halo(builder, t), 64),
+                         feature_log(traffic(builder, t), 0),
                          feature_log(imbalance(t), 64),
                          log_of(t.facts.vector_lanes),
                          log_of(t.facts.registers),
