@@ -257,11 +257,11 @@ TEST_CASE("a history that cannot be made is told once and tuning goes on in memo
 
 TEST_CASE("a history that fills up is told once and tuning goes on in memory") {
   const Folder folder = prepared("full");
-  const std::string table = folder.path + "/net.table";
   const CommandResult result =
-      run_temper(folder.path, {"tune", folder.network, "--trials", "40", "--history", folder.history, "--json", "-"}, "ulimit -f 2;");
-  const Json json = json_of(result);
-  CHECK(json["trials"] == 40);
+      run_temper(folder.path, {"tune", folder.network, "--trials", "40", "--history", folder.history}, "ulimit -f 2;");
+  CAPTURE(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out.find("sum of kernel times") != std::string::npos);
   CHECK(result.err.find("can no longer be written") != std::string::npos);
   const HistoryContents kept = read_history(folder.history);
   CHECK(kept.trials > 0);
