@@ -11,7 +11,8 @@ struct DepthwiseTerms {
   Expr tile_w, tile_h, vectors, lanes, order, rows_knob;
   Expr extent;  ///< along which vectors run
   Expr block, c_blocks, rows, row_blocks, grid;
-  Expr pixels_w;  ///< output pixels along a row in a register tile
+  Expr stride_h, stride_w, fits_l2;  ///< fits_l2: image and output together
+  Expr pixels_w;                     ///< output pixels along a row in a register tile
 };
 
 DepthwiseTerms::DepthwiseTerms(ProgramBuilder& builder)
@@ -34,6 +35,9 @@ DepthwiseTerms::DepthwiseTerms(ProgramBuilder& builder)
       rows(min(rows_knob, out_h)),
       row_blocks(ceil_div(out_h, rows)),
       grid(batch * (c_blocks * row_blocks)),
+      stride_h(builder.dim(kDwStrideH)),
+      stride_w(builder.dim(kDwStrideW)),
+      fits_l2(batch * out_h * out_w * c * 4 * (stride_h * stride_w + 1) / 3 <= facts.l2 / 4),
       pixels_w(select(last, tile_w, tile_w * lanes)) {}
 
 Result<ProgramData> constraint(ConstantPool* pool) {
@@ -52,25 +56,30 @@ Result<ProgramData> constraint(ConstantPool* pool) {
   });
 }
 
-/// One output row a tile; as many pixels as leave registers for the whole filter, at most eight. Channels last: four
-/// rows of all channels at a time, so that whole pixels pass through the caches; else rows are cut only as far as the
-/// threads need.
+/// Channels last: one output row a tile, as many pixels as leave registers for the whole filter, at most eight; where
+/// the tensors are beyond the second cache, four rows of all channels at a time, so that whole pixels pass through the
+/// caches. Channels first: four rows a tile, which share the image rows they read, and lanes that waste the fewer
+/// columns. Else rows are cut only for the threads.
 Result<ProgramData> defaults(ConstantPool* pool) {
   ProgramBuilder builder(pool);
   const DepthwiseTerms t(builder);
-  const Expr lanes = default_lanes(t.facts, t.extent);
+  const Expr widest = default_lanes(t.facts, t.extent);
+  const Expr half_wastes_less = round_up(t.out_w, widest / 2) < round_up(t.out_w, widest);
+  const Expr lanes = select(!t.last && widest >= 8 && half_wastes_less, widest / 2, widest);
   const Expr across = ceil_div(t.extent, lanes);
   const Expr vectors = select(t.last && across > 1 && t.facts.registers >= 32, 2, builder.constant(1));
+  const Expr tile_h = select(t.last, 1, min(t.out_h, 4));
   const Expr beside_filter = (t.facts.registers - 1 - t.taps * vectors) / vectors;
-  const Expr most = min(select(beside_filter >= 4, beside_filter, max(t.facts.registers / vectors - 2, 1)), 8);
+  const Expr most_pixels = min(select(beside_filter >= 4, beside_filter, max(t.facts.registers / vectors - 2, 1)), 8);
+  const Expr most_vectors = select(t.stride_w > 1, 1, min(max((t.facts.registers - 2) / tile_h, 1), 4));
   const Expr along = select(t.last, t.out_w, across);
-  const Expr tile_w = ceil_div(along, ceil_div(along, most));
+  const Expr tile_w = ceil_div(along, ceil_div(along, select(t.last, most_pixels, most_vectors)));
   const Expr c_blocks = select(t.last, ceil_div(t.c, vectors * lanes), t.c);
   const Expr pieces = select(t.facts.threads > 1, ceil_div(t.facts.threads * 4, t.batch * c_blocks), 1);
-  const Expr rows_outside = t.last && c_blocks > 1 && t.out_h > 4;
-  const Expr rows = select(rows_outside, min(ceil_div(t.out_h, pieces), 4), ceil_div(t.out_h, pieces));
-  return builder.finish(
-      {tile_w, builder.constant(1), vectors, lanes, rows_outside, select(rows >= t.out_h, kWhole, rows)});
+  const Expr rows_outside = t.last && c_blocks > 1 && t.out_h > 4 && !t.fits_l2;
+  const Expr cut = max(ceil_div(t.out_h, pieces), tile_h);
+  const Expr rows = select(rows_outside, min(cut, 4), cut);
+  return builder.finish({tile_w, tile_h, vectors, lanes, rows_outside, select(rows >= t.out_h, kWhole, rows)});
 }
 
 Result<ProgramData> shape(ConstantPool* pool) {
@@ -90,7 +99,11 @@ Result<ProgramData> shape(ConstantPool* pool) {
 Expr tile_time(const DepthwiseTerms& t) {
   const Expr accumulators = t.tile_w * t.tile_h * t.vectors;
   const Expr multiply_adds = ceil_div(accumulators * 256, t.facts.per_cycle);
-  const Expr loads = accumulators + t.vectors;  // each tap reads its own input vector
+  // Rows of a tile share image rows. Along columns, vectors straddle cache lines, and strided ones are gathered.
+  const Expr kernel_h = t.taps.builder->dim(kDwKernelH);
+  const Expr image_rows = (t.tile_h - 1) * t.stride_h + kernel_h;
+  const Expr apiece = select(t.last, 1, t.stride_w * 2);
+  const Expr loads = t.tile_w * t.vectors * image_rows * apiece / kernel_h + t.vectors;
   const Expr busy = select(t.facts.wide, max(multiply_adds, loads * 128), multiply_adds + loads * 256);
   const Expr waits = t.facts.latency * t.facts.latency * t.facts.per_cycle * 64 / accumulators;
   const Expr step = max(busy, t.facts.latency * 256) + waits + (accumulators * 2 + 20) * 256 / t.taps;
@@ -102,9 +115,8 @@ Expr tile_time(const DepthwiseTerms& t) {
 
 /// Image and output pass through the caches once; a channel block after the other wastes parts of their lines.
 Expr traffic(ProgramBuilder& builder, const DepthwiseTerms& t) {
-  const Expr inputs = builder.dim(kDwStrideH) * builder.dim(kDwStrideW);
-  const Expr bytes = t.batch * t.out_h * t.out_w * t.c * 4 * (inputs + 1);
-  const Expr rate = select(t.facts.l1 == 0, 0, select(bytes / 3 <= t.facts.l2 / 4, 1024, builder.constant(4096)));
+  const Expr inputs = t.stride_h * t.stride_w;
+  const Expr rate = select(t.facts.l1 == 0, 0, select(t.fits_l2, 1024, builder.constant(4096)));
   const Expr strided = t.last && t.c_blocks > 1 && t.order == 0;
   return rate * (inputs + 1) * select(strided, 6, 4) / t.taps;
 }
