@@ -259,6 +259,7 @@ void JitRunner::take_answer(Builder* builder, const Message& message, std::vecto
     }
   } else if (message.type == MessageType::kDigested && builder->job == Job::kDigest && message.ticket == builder->ticket) {
     ++costs_.digests;
+    costs_.digest_ns += steady_ns() - builder->since_ns;
     Digest& digest = digests_[builder->workload];
     digest.value = message.number;
     digest.state = message.outcome == TEMPER_OUTCOME_OK ? DigestState::kKnown : DigestState::kFailed;
@@ -270,7 +271,7 @@ void JitRunner::take_answer(Builder* builder, const Message& message, std::vecto
 /// The builder died or was too slow: its job ends with `outcome`.
 void JitRunner::give_up_job(Builder* builder, temper_outcome outcome) {
   if (builder->job == Job::kBuild && slots_[builder->slot].ticket == builder->ticket) {
-    const uint64_t spent_ns = steady_ns() + options_.build_limit_ns - builder->deadline_ns;
+    const uint64_t spent_ns = steady_ns() - builder->since_ns;
     last_build_error_ = outcome == TEMPER_OUTCOME_TIMEOUT ? "the compiler did not end in time" : "the compiler crashed";
     finish_build(builder->slot, outcome, static_cast<uint32_t>(spent_ns / 1000), nullptr);
   } else if (builder->job == Job::kDigest) {
@@ -418,7 +419,8 @@ bool JitRunner::assign_build(Builder* builder) {
   builder->workload = slot.workload;
   builder->config = slot.config;
   builder->ticket = slot.ticket;
-  builder->deadline_ns = steady_ns() + options_.build_limit_ns;
+  builder->since_ns = steady_ns();
+  builder->deadline_ns = builder->since_ns + options_.build_limit_ns;
   Message message;
   message.type = MessageType::kBuild;
   message.slot = builder->slot;
@@ -438,7 +440,8 @@ bool JitRunner::assign_digest(Builder* builder, DigestState state, uint32_t firs
     builder->job = Job::kDigest;
     builder->workload = workload;
     builder->ticket = next_ticket_++;
-    builder->deadline_ns = steady_ns() + options_.digest_limit_ns;
+    builder->since_ns = steady_ns();
+    builder->deadline_ns = builder->since_ns + options_.digest_limit_ns;
     Message message;
     message.type = MessageType::kDigest;
     message.workload = workload;
@@ -467,7 +470,6 @@ void JitRunner::send_run() {
     }
   }
   const uint64_t now = steady_ns();
-  costs_.digest_wait_ns += now - run_.requested_ns;
   run_.requested_ns = now;
   Message message;
   message.slot = run_.slot;

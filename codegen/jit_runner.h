@@ -35,7 +35,7 @@ struct JitRunnerCosts {
   uint64_t check_ns = 0;        ///< from request to answer, preparation included
   uint64_t timing_ns = 0;       ///< likewise
   uint64_t kernel_ns = 0;       ///< the part of timing_ns that kernels ran, warm-up not counted
-  uint64_t digest_wait_ns = 0;  ///< checks waiting for a digest
+  uint64_t digest_ns = 0;       ///< the reference of each workload, in the builders
   uint32_t builder_restarts = 0, timer_restarts = 0;
 };
 
@@ -83,6 +83,7 @@ class JitRunner {
     uint32_t workload = 0;
     Config config;
     uint32_t ticket = 0;
+    uint64_t since_ns = 0;
     uint64_t deadline_ns = 0;
   };
   enum class DigestState : uint8_t { kUnknown, kWanted, kComputing, kKnown, kFailed };

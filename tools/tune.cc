@@ -138,9 +138,12 @@ int write_tuned_table(const TuneCommand& command, const TuningRun& run, const st
 
 void tell_costs(const JitRunnerCosts& costs) {
   const auto mean = [](uint64_t ns, uint32_t count) { return duration_text(count == 0 ? 0 : ns / count); };
-  std::fprintf(stderr, "Builds: %u, mean %s (%u more from memory). Checks: %u, mean %s. Samples: %u, mean %s, %.0f %% in kernels.\n",
-               costs.builds, mean(costs.build_ns, costs.builds).c_str(), costs.builds_from_cache, costs.checks,
-               mean(costs.check_ns, costs.checks).c_str(), costs.timings, mean(costs.timing_ns, costs.timings).c_str(),
+  std::fprintf(stderr,
+               "Builds: %u, mean %s (%u more from memory). References: %u, mean %s. Checks: %u, mean %s. Samples: %u, mean %s, "
+               "%.0f %% in kernels.\n",
+               costs.builds, mean(costs.build_ns, costs.builds).c_str(), costs.builds_from_cache, costs.digests,
+               mean(costs.digest_ns, costs.digests).c_str(), costs.checks, mean(costs.check_ns, costs.checks).c_str(), costs.timings,
+               mean(costs.timing_ns, costs.timings).c_str(),
                costs.timing_ns == 0 ? 0.0 : 100.0 * static_cast<double>(costs.kernel_ns) / static_cast<double>(costs.timing_ns));
   if (costs.builder_restarts + costs.timer_restarts > 0) {
     std::fprintf(stderr, "Workers started anew: %u building, %u timing.\n", costs.builder_restarts, costs.timer_restarts);
