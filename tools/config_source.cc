@@ -21,7 +21,8 @@ Result<bool> ConfigSource::open_table(const std::string& path) {
   tables_.push_back(table);
   const uint32_t differing = compare(view.fingerprint(), fingerprint_) & kFingerprintDecisive;
   if (differing != 0) {
-    remarks_.push_back(path + " was made on another device (" + fingerprint_fields_text(differing) + "): it is not used");
+    remarks_.push_back(path + " was made on another device (" + fingerprint_fields_text(differing) +
+                       "): it is not used");
   }
   return true;
 }
@@ -58,7 +59,8 @@ Result<bool> ConfigSource::open_history(const std::string& path) {
     return true;
   }
   history_buffer_.resize(kHistoryBufferBytes / sizeof(uint64_t) + 1);
-  const Span<uint8_t> buffer{reinterpret_cast<uint8_t*>(history_buffer_.data()), history_buffer_.size() * sizeof(uint64_t)};
+  const Span<uint8_t> buffer{reinterpret_cast<uint8_t*>(history_buffer_.data()),
+                             history_buffer_.size() * sizeof(uint64_t)};
   ScanReport scanned{};
   const auto visit = [](void* self, const FrameView& frame) { static_cast<ConfigSource*>(self)->offer(frame); };
   const Status status = history_.open(history_file_.storage(), buffer, this, visit, &scanned);
@@ -76,7 +78,8 @@ Result<bool> ConfigSource::open_history(const std::string& path) {
   return true;
 }
 
-Result<std::unique_ptr<ConfigSource>> ConfigSource::open(const ConfigFiles& files, const HostDevice& device, NetworkPack* pack) {
+Result<std::unique_ptr<ConfigSource>> ConfigSource::open(const ConfigFiles& files, const HostDevice& device,
+                                                         NetworkPack* pack) {
   std::unique_ptr<ConfigSource> source(new ConfigSource(device, pack));
   source->fingerprint_ = host_fingerprint(device, pack->view());
   source->values_.resize(pack->view().longest_program());

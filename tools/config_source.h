@@ -1,5 +1,5 @@
-// Configs looked up on the host as an application would: the history, then tuned tables, then the default, each miss with its reason.
-// Used by bench and lookup; measures nothing, writes nothing.
+// Configs looked up on the host as an application would: the history, then tuned tables, then the default, each miss
+// with its reason. Used by bench and lookup; measures nothing, writes nothing.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,10 @@ struct ConfigFiles {
 
 class ConfigSource {
  public:
-  /// `pack` must outlive it. TEMPER_BAD_DATA or TEMPER_BAD_VERSION when a named file is not what it should be; a history that is
-  /// absent or partly damaged is no error.
-  static Result<std::unique_ptr<ConfigSource>> open(const ConfigFiles& files, const HostDevice& device, NetworkPack* pack);
+  /// `pack` must outlive it. TEMPER_BAD_DATA or TEMPER_BAD_VERSION when a named file is not what it should be; a
+  /// history that is absent or partly damaged is no error.
+  static Result<std::unique_ptr<ConfigSource>> open(const ConfigFiles& files, const HostDevice& device,
+                                                    NetworkPack* pack);
   ConfigSource(const ConfigSource&) = delete;
   ConfigSource& operator=(const ConfigSource&) = delete;
 

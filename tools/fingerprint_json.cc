@@ -25,13 +25,14 @@ nlohmann::ordered_json fingerprint_json(const Fingerprint& fingerprint) {
 
 std::string fingerprint_text(const Fingerprint& f) {
   char text[320];
-  std::snprintf(text, sizeof text,
-                "target %s, core type %08x, %u cores, threads %u, vectors %u lanes x %u registers, caches %u/%u/%u KiB, "
-                "clock %u MHz, copies %u MB/s, driver %08x, pack %08x, features %u",
-                hex_key(f.target_hash()).c_str(), f.core_type(), unsigned{f.cores()}, unsigned{f.threads()},
-                unsigned{f.vector_lanes()}, unsigned{f.vector_registers()}, f.l1d_bytes() / 1024, f.l2_bytes() / 1024,
-                f.l3_bytes() / 1024, f.clock_khz() / 1000, f.copy_mb_s(), f.driver(), f.pack_hash(),
-                unsigned{f.feature_version()});
+  std::snprintf(
+      text, sizeof text,
+      "target %s, core type %08x, %u cores, threads %u, vectors %u lanes x %u registers, caches %u/%u/%u KiB, "
+      "clock %u MHz, copies %u MB/s, driver %08x, pack %08x, features %u",
+      hex_key(f.target_hash()).c_str(), f.core_type(), unsigned{f.cores()}, unsigned{f.threads()},
+      unsigned{f.vector_lanes()}, unsigned{f.vector_registers()}, f.l1d_bytes() / 1024, f.l2_bytes() / 1024,
+      f.l3_bytes() / 1024, f.clock_khz() / 1000, f.copy_mb_s(), f.driver(), f.pack_hash(),
+      unsigned{f.feature_version()});
   return text;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/host/table_writer.h"
+#include "schedules/table_writer.h"
 #include "schedules/workload.h"
 
 namespace temper {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/fingerprint.h"
-#include "runtime/host/table_writer.h"
+#include "schedules/table_writer.h"
 #include "temper/temper.h"
 #include "tests/runtime/ram_storage.h"
 #include "tests/runtime/toy_matmul.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/host/table_writer.h"
+#include "schedules/table_writer.h"
 
 namespace temper {
 namespace {

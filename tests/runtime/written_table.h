@@ -1,7 +1,7 @@
 // A small table, written the same way by the tests and by the generator of the C source that the suite compiles.
 #pragma once
 
-#include "runtime/host/table_writer.h"
+#include "schedules/table_writer.h"
 
 namespace temper::test {
 

@@ -1,4 +1,4 @@
-#include "runtime/host/table_writer.h"
+#include "schedules/table_writer.h"
 
 #include <doctest/doctest.h>
 
