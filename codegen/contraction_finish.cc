@@ -93,13 +93,29 @@ void ContractionLowering::finish(const Tile& tile, Values sums) {
   }
 }
 
-// Edge columns of targets without masks: the tile goes to the stack, and a scalar loop finishes what is inside the output.
-void ContractionLowering::finish_by_element(const Tile& tile, const Values& sums) {
-  const int64_t width = static_cast<int64_t>(tile.vectors) * e_.lanes();
-  Value* buffer = e_.stack(static_cast<int64_t>(tile.rows.size()) * width);
+// The sums, row by row, on the stack.
+Value* ContractionLowering::spill(const Values& sums) {
+  Value* buffer = e_.stack(static_cast<int64_t>(sums.size()) * e_.lanes());
   for (size_t i = 0; i < sums.size(); ++i) {
     e_.store_vector(sums[i], e_.offset(buffer, static_cast<int64_t>(i) * e_.lanes()));
   }
+  return buffer;
+}
+
+void ContractionLowering::finish_by_rows(const Tile& tile, Value* buffer) {
+  const int64_t width = static_cast<int64_t>(tile.vectors) * e_.lanes();
+  e_.loop(e_.integer(0), axes_[kAxisM].left, e_.integer(1), [&](Value* i) {
+    Values row;
+    for (int32_t v = 0; v < tile.vectors; ++v) {
+      row.push_back(e_.load_vector(e_.offset(e_.offset(buffer, e_.mul(i, e_.integer(width))), int64_t{v} * e_.lanes())));
+    }
+    finish({{i}, tile.vectors, tile.masks, tile.edge}, row);
+  });
+}
+
+// Edge columns of targets without masks: a scalar loop finishes what is inside the output.
+void ContractionLowering::finish_by_element(const Tile& tile, Value* buffer) {
+  const int64_t width = static_cast<int64_t>(tile.vectors) * e_.lanes();
   const EpilogueStage& epilogue = nest_.epilogue();
   llvm::IRBuilder<>& b = e_.builder();
   Value* from = affine(out_, {kAxisOuter, kAxisInner, kAxisM, kAxisN});

@@ -136,11 +136,17 @@ void ContractionLowering::with_columns(const Values& rows) {
   }
 }
 
+// fork: only at the end is it known whether the columns end inside the tile.
 void ContractionLowering::emit_tile(const Tile& tile, bool fork) {
   const Values sums = sum(tile);
+  // Where sizes are arguments, a loop over rows read back from the stack ends the tile: a tenth of the code at a few cycles a row.
+  const bool by_rows = !Emitter::known(extent(kAxisM));
+  Value* buffer = by_rows || (tile.edge && tile.masks.empty()) ? spill(sums) : nullptr;
   const auto end = [&](const Tile& finished) {
     if (finished.edge && finished.masks.empty()) {
-      finish_by_element(finished, sums);
+      finish_by_element(finished, buffer);
+    } else if (by_rows) {
+      finish_by_rows(finished, buffer);
     } else {
       finish(finished, sums);
     }

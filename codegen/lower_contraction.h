@@ -34,7 +34,9 @@ class ContractionLowering : public NestWalker {
   llvm::Value* operand_base(const Access& access, AxisId axis, llvm::Value* source, llvm::Value* place);
   llvm::Value* affine(const Access& access, std::initializer_list<AxisId> axes);
   void finish(const Tile& tile, Values sums);
-  void finish_by_element(const Tile& tile, const Values& sums);
+  llvm::Value* spill(const Values& sums);
+  void finish_by_rows(const Tile& tile, llvm::Value* buffer);
+  void finish_by_element(const Tile& tile, llvm::Value* buffer);
   Values with_bias(const Tile& tile, Values sums);
   Values with_addend(const Tile& tile, Values sums);
   llvm::Value* first_pass();

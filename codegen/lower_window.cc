@@ -33,6 +33,8 @@ void WindowLowering::register_tile() {
     const bool known = Emitter::known(extent(kAxisChannel), &count);
     Value* full = known && count % size == 0 ? e_.builder().getTrue() : e_.builder().CreateNot(e_.less(left, e_.integer(size)));
     full = known && count < size ? e_.builder().getFalse() : full;
+    // Masks of AVX-512 cost little, so a pack holds the masked body alone.
+    full = !known && e_.masks() && e_.lanes() == 16 ? e_.builder().getFalse() : full;
     e_.when(full, [&] { rows(whole); },
             [&] {
               if (!e_.masks()) {
@@ -101,6 +103,11 @@ void WindowLowering::rows(const Block& block) {
   if (pixels_only) {
     const Range nothing{extent(kAxisColumn), extent(kAxisColumn)};
     e_.loop(whole.begin, whole.end, e_.integer(1), [&](Value* row) { edge_pixels(block, row, 1, nothing); });
+    return;
+  }
+  // Loops over the taps that are inside serve every row; only a pack's size speaks against a body for the interior.
+  if (tile_h_ == 1 && dims_.dims == nullptr) {
+    e_.loop(whole.begin, whole.end, e_.integer(1), [&](Value* row) { columns(block, row, 1, taps(row, true), false); });
     return;
   }
   const Range inside = at_least(interior(kAxisRow, whole), whole, tile_h_, e_.builder().getTrue());

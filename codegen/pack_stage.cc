@@ -51,6 +51,10 @@ void PackStage::plain_panels(Value* from, Value* tile_stride, Value* depth_strid
   e.loop(e.integer(0), count, e.integer(access.tile), [&](Value* first) {
     Value *panel = e.offset(from, e.mul(first, tile_stride)), *to = e.offset(place, e.mul(first, depth));
     Value* left = e.minimum(e.integer(access.tile), e.sub(count, first));
+    if (e.lanes() == 1) {
+      by_element(panel, to, left, tile_stride, [&](Value* k) { return e.mul(k, depth_stride); });
+      return;
+    }
     e.when(e.equal(tile_stride, 1), [&] { along_tile(panel, to, left, depth_stride); },
            [&] {
              e.when(e.equal(depth_stride, 1), [&] { along_depth(panel, to, left, tile_stride); },
@@ -62,7 +66,7 @@ void PackStage::plain_panels(Value* from, Value* tile_stride, Value* depth_strid
 // The tile is contiguous: one short row per depth. A tail is padded with zeros.
 void PackStage::along_tile(Value* from, Value* to, Value* left, Value* depth_stride) const {
   const int32_t tile = access.tile, vectors = tile / e.lanes();
-  if (tile % e.lanes() != 0 || e.lanes() == 1) {
+  if (tile % e.lanes() != 0) {
     by_element(from, to, left, e.integer(1), [&](Value* k) { return e.mul(k, depth_stride); });
     return;
   }
@@ -93,7 +97,7 @@ void PackStage::along_tile(Value* from, Value* to, Value* left, Value* depth_str
 // Depth is contiguous: four rows at a time are transposed. The last rows of a tile may be written twice, a tail repeats its last row.
 void PackStage::along_depth(Value* from, Value* to, Value* left, Value* tile_stride) const {
   const int32_t tile = access.tile;
-  if (tile < 4 || e.lanes() == 1) {
+  if (tile < 4) {
     by_element(from, to, left, tile_stride, [](Value* k) { return k; });
     return;
   }
