@@ -198,7 +198,7 @@ Status Searcher::propose(Config* out, uint32_t effort) {
     // One in eight anywhere; the rest around what was measured, the more the nearer the end is; else where the models
     // point.
     const uint32_t draw = random_.below(256);
-    const uint32_t near = elite_count_ == 0 ? 0 : 32 + spent_q8_ / 2;
+    const uint32_t near = elite_count_ == 0 ? 0 : 64 + spent_q8_ * 3 / 8;
     if (draw < 32) {
       found = propose_random(out, kRandomTries);
     } else if (draw < 32 + near) {

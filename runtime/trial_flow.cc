@@ -105,7 +105,7 @@ void Tuner::on_run(const RunResult& result) {
   WorkloadState& state = states_[slot.workload];
   if (result.outcome != TEMPER_OUTCOME_OK) {
     if (result.outcome == TEMPER_OUTCOME_TIMEOUT && run_.cut_by_budget) {
-      if (slot.phase == SlotPhase::kTiming && slot.measurement.finish()) {
+      if (slot.phase == SlotPhase::kTiming && measurement_.finish()) {
         record(run_.slot, TEMPER_OUTCOME_OK);
       } else {
         drop(run_.slot);
@@ -122,22 +122,21 @@ void Tuner::on_run(const RunResult& result) {
     MeasurementLimits limits = options_.measurement;
     const uint64_t left = left_ns();
     limits.max_total_ns = limits.max_total_ns < left ? limits.max_total_ns : left;
-    slot.measurement = Measurement(limits, slot.is_default ? 0 : state.best_ns);
+    measurement_ = Measurement(limits, slot.is_default ? 0 : state.best_ns);
     slot.phase = SlotPhase::kTiming;
     return;
   }
-  slot.measurement.add(result.elapsed_ns);
-  after_sample(slot);
+  measurement_.add(result.elapsed_ns);
+  after_sample();
 }
 
-void Tuner::after_sample(Slot& slot) {
-  const uint8_t index = static_cast<uint8_t>(&slot - slots_);
-  if (slot.measurement.clock_stands()) {
+void Tuner::after_sample() {
+  if (measurement_.clock_stands()) {
     clock_stands_ = true;
-  } else if (slot.measurement.state() == MeasurementState::kDone) {
-    record(index, TEMPER_OUTCOME_OK);
-  } else if (slot.measurement.state() == MeasurementState::kTooSlow) {
-    record(index, TEMPER_OUTCOME_TOO_SLOW);
+  } else if (measurement_.state() == MeasurementState::kDone) {
+    record(run_.slot, TEMPER_OUTCOME_OK);
+  } else if (measurement_.state() == MeasurementState::kTooSlow) {
+    record(run_.slot, TEMPER_OUTCOME_TOO_SLOW);
   }
 }
 
@@ -175,9 +174,9 @@ bool Tuner::begin_check(uint8_t index) {
 
 bool Tuner::begin_sample(uint8_t index) {
   Slot& slot = slots_[index];
-  const uint32_t calls = slot.measurement.number();
-  const uint64_t expected = calls * slot.measurement.fastest_ns();
-  if (left_ns() <= expected && slot.measurement.finish()) {
+  const uint32_t calls = measurement_.number();
+  const uint64_t expected = calls * measurement_.fastest_ns();
+  if (left_ns() <= expected && measurement_.finish()) {
     record(index, TEMPER_OUTCOME_OK);
     return true;
   }

@@ -6,7 +6,7 @@ namespace {
 
 // Variances in 1/1024 of a squared log2: effects and the cost model's slope start with a deviation of 0.5.
 constexpr int32_t kPriorVariance = 255;
-constexpr int32_t kNoiseVariance = 200;  // what the linear model leaves unexplained
+constexpr int32_t kNoiseVariance = 100;  // what the linear model leaves unexplained
 constexpr int32_t kMeanVariance = 1024;
 constexpr int32_t kMaxSurprise = 4 * 256;
 constexpr int32_t kMaxEffect = 8 * 256;

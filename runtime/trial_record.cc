@@ -43,7 +43,7 @@ void Tuner::record(uint8_t index, temper_outcome outcome) {
   ++trials_;
   ++state.outcomes[outcome];
   const bool timed = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
-  const Measurement& measured = slot.measurement;
+  const Measurement& measured = measurement_;
   const TrialResult trial{outcome,
                           timed ? measured.median_ns() : 0,
                           timed ? measured.spread_ns() : 0,
@@ -157,7 +157,7 @@ void Tuner::cut_everything() {
     if (slots_[i].phase == SlotPhase::kContestant) {
       runner_.release(runner_.self, i);
       slots_[i].phase = SlotPhase::kFree;
-    } else if (slots_[i].phase == SlotPhase::kTiming && slots_[i].measurement.finish() && !clock_stands_) {
+    } else if (slots_[i].phase == SlotPhase::kTiming && measurement_.finish() && !clock_stands_) {
       record(i, TEMPER_OUTCOME_OK);
     } else if (slots_[i].phase != SlotPhase::kFree) {
       drop(i);

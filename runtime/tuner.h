@@ -124,7 +124,6 @@ class Tuner {
     uint32_t build_us = 0;
     uint64_t since_ns = 0;  ///< when its build, later its check began
     Config config;
-    Measurement measurement;
   };
   enum class Phase : uint8_t { kIdle, kSearch, kRematch, kDone };
   /// The one run that may be in flight.
@@ -159,7 +158,8 @@ class Tuner {
   };
 
   // tuner.cc: set-up, history.
-  static void place(Arena& arena, const PackView& pack, const temper_facts* facts, const TunerOptions& options, Tuner* tuner);
+  static void place(Arena& arena, const PackView& pack, const temper_facts* facts, const TunerOptions& options,
+                    Tuner* tuner);
   uint32_t find_workload(uint64_t key) const;
   void resume_trial(const TrialView& view);
   void resume_commit(const CommitView& view);
@@ -175,7 +175,7 @@ class Tuner {
   bool poll_builds();
   bool poll_run(RunResult* result);
   void on_run(const RunResult& result);
-  void after_sample(Slot& slot);
+  void after_sample();
   bool start_next_run();
   bool request_run(uint8_t slot, RunKind kind, uint32_t calls, uint64_t limit_ns);
   bool begin_check(uint8_t index);
@@ -242,9 +242,10 @@ class Tuner {
   WorkloadState* states_ = nullptr;
   uint32_t workload_count_ = 0;
   VisitedSet visited_;
-  Scratch scratch_;                ///< of all spaces
+  Scratch scratch_;  ///< of all spaces
   Slot slots_[kMaxSlots];
   InFlight run_;
+  Measurement measurement_;  ///< of the one candidate that is being timed
   Rematch rematch_;
   Phase phase_ = Phase::kIdle;
   temper_budget budget_{};
