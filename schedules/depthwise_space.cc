@@ -56,10 +56,10 @@ Result<ProgramData> constraint(ConstantPool* pool) {
   });
 }
 
-/// Channels last: one output row a tile, as many pixels as leave registers for the whole filter, at most eight; where
-/// the tensors are beyond the second cache, four rows of all channels at a time, so that whole pixels pass through the
-/// caches. Channels first: four rows a tile, which share the image rows they read, and lanes that waste the fewer
-/// columns. Else rows are cut only for the threads.
+/// Channels last: three pixels of two rows by as many channels as registers hold, evenly; where the tensors are beyond
+/// the second cache, four rows of all channels at a time, so that whole pixels pass through the caches. Channels first:
+/// four rows a tile, which share the image rows they read, and lanes that waste the fewer columns. Else rows are cut
+/// only as far as the threads need.
 Result<ProgramData> defaults(ConstantPool* pool) {
   ProgramBuilder builder(pool);
   const DepthwiseTerms t(builder);
@@ -67,10 +67,11 @@ Result<ProgramData> defaults(ConstantPool* pool) {
   const Expr half_wastes_less = round_up(t.out_w, widest / 2) < round_up(t.out_w, widest);
   const Expr lanes = select(!t.last && widest >= 8 && half_wastes_less, widest / 2, widest);
   const Expr across = ceil_div(t.extent, lanes);
-  const Expr vectors = select(t.last && across > 1 && t.facts.registers >= 32, 2, builder.constant(1));
-  const Expr tile_h = select(t.last, 1, min(t.out_h, 4));
-  const Expr beside_filter = (t.facts.registers - 1 - t.taps * vectors) / vectors;
-  const Expr most_pixels = min(select(beside_filter >= 4, beside_filter, max(t.facts.registers / vectors - 2, 1)), 8);
+  const Expr few = t.facts.registers < 8;
+  const Expr most_across = select(t.facts.registers >= 29, 4, select(t.facts.registers >= 15, 2, builder.constant(1)));
+  const Expr vectors = select(t.last, ceil_div(across, ceil_div(across, most_across)), 1);
+  const Expr tile_h = min(t.out_h, select(few, 1, select(t.last, 2, builder.constant(4))));
+  const Expr most_pixels = select(few, 1, builder.constant(3));
   const Expr most_vectors = select(t.stride_w > 1, 1, min(max((t.facts.registers - 2) / tile_h, 1), 4));
   const Expr along = select(t.last, t.out_w, across);
   const Expr tile_w = ceil_div(along, ceil_div(along, select(t.last, most_pixels, most_vectors)));
