@@ -67,6 +67,9 @@ Result<std::vector<uint64_t>> read_whole_file(const std::string& path, size_t* b
   if (!fs::exists(path, error)) {
     return Error{TEMPER_NOT_FOUND, path + ": no such file"};
   }
+  if (!fs::is_regular_file(path, error)) {
+    return Error{TEMPER_STORAGE_ERROR, path + ": not a file"};
+  }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
   std::vector<uint64_t> words;
