@@ -56,7 +56,8 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();  // those that were parsed
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string see = chosen.empty() ? "temper" : "temper " + command.get_name();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+  const bool nothing_but_extras = chosen.empty() && !app.remaining().empty();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || nothing_but_extras) {
     std::vector<std::string> extras = app.remaining(/*recurse=*/true);
     const auto option = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
     std::stable_partition(extras.begin(), extras.end(), option);
