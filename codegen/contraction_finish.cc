@@ -57,7 +57,6 @@ Values ContractionLowering::with_addend(const Tile& tile, Values sums) {
                    });
 }
 
-// Rows are stored from the last to the first: where the edge repeats a row, its true value is stored last.
 void ContractionLowering::finish(const Tile& tile, Values sums) {
   const size_t vectors = static_cast<size_t>(tile.vectors);
   Value* base = e_.offset(e_.tensor(TEMPER_OUT), affine(out_, {kAxisOuter, kAxisInner, kAxisM, kAxisN}));
@@ -86,7 +85,7 @@ void ContractionLowering::finish(const Tile& tile, Values sums) {
                      return total;
                    },
                    [&] { return sums; });
-  for (size_t i = tile.rows.size(); i-- > 0;) {
+  for (size_t i = 0; i < tile.rows.size(); ++i) {
     for (size_t v = 0; v < vectors; ++v) {
       e_.store_vector(sums[i * vectors + v], place(i, v), mask(v));
     }
@@ -106,8 +105,9 @@ void ContractionLowering::finish_by_rows(const Tile& tile, Value* buffer) {
   const int64_t width = static_cast<int64_t>(tile.vectors) * e_.lanes();
   e_.loop(e_.integer(0), axes_[kAxisM].left, e_.integer(1), [&](Value* i) {
     Values row;
+    Value* from = e_.offset(buffer, e_.mul(e_.add(i, skipped_rows_), e_.integer(width)));
     for (int32_t v = 0; v < tile.vectors; ++v) {
-      row.push_back(e_.load_vector(e_.offset(e_.offset(buffer, e_.mul(i, e_.integer(width))), int64_t{v} * e_.lanes())));
+      row.push_back(e_.load_vector(e_.offset(from, int64_t{v} * e_.lanes())));
     }
     finish({{i}, tile.vectors, tile.masks, tile.edge}, row);
   });
@@ -127,7 +127,7 @@ void ContractionLowering::finish_by_element(const Tile& tile, Value* buffer) {
   e_.loop(e_.integer(0), axes_[kAxisM].left, e_.integer(1), [&](Value* i) {
     e_.loop(e_.integer(0), axes_[kAxisN].left, e_.integer(1), [&](Value* j) {
       Value* at = e_.add(from, e_.add(e_.mul(i, e_.amount(*out_.stride(kAxisM))), j));
-      Value* value = e_.load(e_.offset(buffer, e_.add(e_.mul(i, e_.integer(width)), j)));
+      Value* value = e_.load(e_.offset(buffer, e_.add(e_.mul(e_.add(i, skipped_rows_), e_.integer(width)), j)));
       value = added(b.CreateNot(first_pass()), value, e_.offset(e_.tensor(TEMPER_OUT), at));
       value = e_.choose(last_pass(),
                         [&] {

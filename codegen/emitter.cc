@@ -20,6 +20,7 @@ Emitter::Emitter(llvm::Module& module, const Target& target, int32_t lanes)
       target_features_(target.features),
       vector_bits_(std::to_string(target.lanes * 32)),
       masks_(target.masked_stores && lanes > 1),
+      strided_reach_(target.triple.rfind("x86_64", 0) == 0 ? 3 : 1),
       lanes_(lanes),
       integer_(module.getDataLayout().getIntPtrType(context_)),
       float_(Type::getFloatTy(context_)),

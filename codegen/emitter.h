@@ -82,6 +82,8 @@ class Emitter {
   /// Copies, or with a null source zeroes, count elements; by vectors, never past the end of either side.
   void copy_run(llvm::Value* to, llvm::Value* from, llvm::Value* count);
 
+  /// Rows an unknown distance apart that one pointer reaches for free: p, p + s, p + 2 s on x86; elsewhere one.
+  size_t strided_reach() const { return strided_reach_; }
   bool masks() const { return masks_; }
   int32_t lanes() const { return lanes_; }
   llvm::Type* vector_type() const { return vector_; }
@@ -96,6 +98,7 @@ class Emitter {
   llvm::IRBuilder<> b_;
   std::string target_cpu_, target_features_, vector_bits_;
   bool masks_;
+  size_t strided_reach_;
   int32_t lanes_;
   llvm::Type *integer_, *float_, *vector_;
   llvm::Function* function_ = nullptr;

@@ -22,6 +22,7 @@ ContractionLowering::ContractionLowering(Emitter& emitter, const LoopNest& nest,
   source_a_ = e_.at_entry([&] { return e_.builder().CreateSelect(swapped, right, left); });
   source_b_ = e_.at_entry([&] { return e_.builder().CreateSelect(swapped, left, right); });
   place_a_ = place_b_ = e_.workspace();
+  skipped_rows_ = e_.integer(0);
 }
 
 void ContractionLowering::stages(const Loop& loop) {
@@ -68,7 +69,8 @@ Value* ContractionLowering::affine(const Access& access, std::initializer_list<A
   return sum;
 }
 
-// Rows: exact tails where M is known; else the last row repeats, so that nothing is read or written outside.
+// Rows: exact tails where M is known. Else packed tiles are whole, and rows in place step back so that the tile ends with the matrix;
+// a matrix lower than a tile goes row by row.
 void ContractionLowering::register_tile() {
   const auto exact = [&](int64_t count) {
     Values rows;
@@ -77,7 +79,8 @@ void ContractionLowering::register_tile() {
     }
     with_columns(rows);
   };
-  Value* left = axes_[kAxisM].left;
+  AxisState& m = axes_[kAxisM];
+  skipped_rows_ = e_.integer(0);
   int64_t whole = 0;
   if (Emitter::known(extent(kAxisM), &whole)) {
     const int64_t tail = whole % tile_m_;
@@ -86,16 +89,28 @@ void ContractionLowering::register_tile() {
     } else if (whole < tile_m_) {
       exact(tail);
     } else {
-      e_.when(e_.less(left, e_.integer(tile_m_)), [&] { exact(tail); }, [&] { exact(tile_m_); });
+      e_.when(e_.less(m.left, e_.integer(tile_m_)), [&] { exact(tail); }, [&] { exact(tile_m_); });
     }
     return;
   }
-  Value* last = e_.sub(left, e_.integer(1));
-  Values rows;
-  for (int32_t i = 0; i < tile_m_; ++i) {
-    rows.push_back(i == 0 ? e_.integer(0) : e_.minimum(e_.integer(i), last));
+  if (a_.layout != PackLayout::kInPlace || tile_m_ == 1) {
+    exact(tile_m_);
+    return;
   }
-  with_columns(rows);
+  const auto row_by_row = [&] {
+    const AxisState saved = m;
+    e_.loop(e_.integer(0), saved.left, e_.integer(1), [&](Value* i) {
+      m.inside = e_.add(saved.inside, i);
+      m.left = e_.integer(1);
+      exact(1);
+    });
+    m = saved;
+  };
+  e_.when(e_.less(extent(kAxisM), e_.integer(tile_m_)), row_by_row, [&] {
+    skipped_rows_ = e_.sub(e_.integer(tile_m_), m.left);
+    exact(tile_m_);
+    skipped_rows_ = e_.integer(0);
+  });
 }
 
 void ContractionLowering::with_columns(const Values& rows) {
@@ -190,53 +205,73 @@ Value* ContractionLowering::operand_base(const Access& access, AxisId axis, Valu
 Values ContractionLowering::sum(const Tile& tile) {
   Values carried(tile.rows.size() * static_cast<size_t>(tile.vectors), e_.zero());
   const size_t count = carried.size();
-  carried.push_back(operand_base(a_, kAxisM, source_a_, place_a_));
   carried.push_back(operand_base(b_, kAxisN, source_b_, place_b_));
+  Value* a = operand_base(a_, kAxisM, source_a_, place_a_);
+  a = e_.offset(a, e_.mul(e_.sub(e_.integer(0), skipped_rows_), row_stride()));
+  for (size_t i = 0; i < tile.rows.size(); i += rows_per_pointer(tile)) {
+    carried.push_back(e_.offset(a, e_.mul(tile.rows[i], row_stride())));
+  }
   Value* depth = axes_[kAxisK].left;
   int64_t known_depth = 0;
   const bool known = Emitter::known(depth, &known_depth);
   Value* whole = known ? e_.integer(known_depth / unroll_ * unroll_) : e_.sub(depth, e_.mod(depth, e_.integer(unroll_)));
+  // Read in place, A's stride along k may be an argument: the unrolled loop is for stride 1, where steps are displacements, and any
+  // other stride takes the loop of single steps.
+  const bool panel = a_.layout == PackLayout::kPanel || a_.layout == PackLayout::kConstant;
+  Value* stride = panel ? e_.integer(tile_m_) : a_.layout == PackLayout::kRows ? e_.integer(1) : e_.amount(*a_.stride(kAxisK));
+  Value* fast_stride = Emitter::known(stride) || unroll_ == 1 ? stride : e_.integer(1);
+  if (fast_stride != stride) {
+    whole = e_.builder().CreateSelect(e_.equal(stride, 1), whole, e_.integer(0));
+  }
   carried = e_.loop(e_.integer(0), whole, e_.integer(unroll_), carried,
-                    [&](Value*, const Values& values) { return multiply_add(tile, unroll_, values); });
+                    [&](Value*, const Values& values) { return multiply_add(tile, unroll_, fast_stride, values); });
   if (known) {
-    carried = multiply_add(tile, static_cast<int32_t>(known_depth % unroll_), carried);
+    carried = multiply_add(tile, static_cast<int32_t>(known_depth % unroll_), stride, carried);
   } else if (unroll_ > 1) {
     carried = e_.loop(whole, depth, e_.integer(1), carried,
-                      [&](Value*, const Values& values) { return multiply_add(tile, 1, values); });
+                      [&](Value*, const Values& values) { return multiply_add(tile, 1, stride, values); });
   }
   carried.resize(count);
   return carried;
 }
 
-Values ContractionLowering::multiply_add(const Tile& tile, int32_t steps, const Values& carried) {
-  Values next = carried;
-  const size_t rows = tile.rows.size(), vectors = static_cast<size_t>(tile.vectors);
-  Value *a = next[rows * vectors], *b = next[rows * vectors + 1];
-  const bool panel = a_.layout == PackLayout::kPanel || a_.layout == PackLayout::kConstant;
-  Value* row_stride = a_.layout == PackLayout::kRows ? axes_[kAxisK].left : e_.amount(*a_.stride(kAxisM));
-  Value* a_stride = panel ? e_.integer(tile_m_) : a_.layout == PackLayout::kRows ? e_.integer(1) : e_.amount(*a_.stride(kAxisK));
-  Value* b_stride = b_.layout == PackLayout::kInPlace ? e_.amount(*b_.stride(kAxisK)) : e_.integer(b_.tile);
-  Values row_pointers;
-  for (size_t i = 0; i < rows; ++i) {
-    row_pointers.push_back(panel ? nullptr : e_.offset(a, e_.mul(tile.rows[i], row_stride)));
+Value* ContractionLowering::row_stride() {
+  if (a_.layout == PackLayout::kPanel || a_.layout == PackLayout::kConstant) {
+    return e_.integer(1);
   }
+  return a_.layout == PackLayout::kRows ? axes_[kAxisK].left : e_.amount(*a_.stride(kAxisM));
+}
+
+// Rows a known distance apart share one pointer; else as many as the addressing of the target reaches from one.
+size_t ContractionLowering::rows_per_pointer(const Tile& tile) {
+  return Emitter::known(row_stride()) ? tile.rows.size() : e_.strided_reach();
+}
+
+// carried: the sums, B's pointer, A's pointers.
+Values ContractionLowering::multiply_add(const Tile& tile, int32_t steps, Value* a_stride, const Values& carried) {
+  Values next = carried;
+  const size_t rows = tile.rows.size(), vectors = static_cast<size_t>(tile.vectors), share = rows_per_pointer(tile);
+  const size_t b_at = rows * vectors, a_at = b_at + 1;
+  Value* b_stride = b_.layout == PackLayout::kInPlace ? e_.amount(*b_.stride(kAxisK)) : e_.integer(b_.tile);
   for (int32_t step = 0; step < steps; ++step) {
     Value* a_step = e_.mul(e_.integer(step), a_stride);
-    Value* b_step = e_.offset(b, e_.mul(e_.integer(step), b_stride));
+    Value* b_step = e_.offset(carried[b_at], e_.mul(e_.integer(step), b_stride));
     Values columns;
     for (size_t v = 0; v < vectors; ++v) {
       columns.push_back(load_b(tile, b_step, static_cast<int32_t>(v)));
     }
     for (size_t i = 0; i < rows; ++i) {
-      Value* place = panel ? e_.offset(a, e_.add(a_step, e_.integer(static_cast<int64_t>(i)))) : e_.offset(row_pointers[i], a_step);
-      Value* value = e_.splat(e_.load(place));
+      Value* inside = e_.mul(e_.integer(static_cast<int64_t>(i % share)), row_stride());
+      Value* value = e_.splat(e_.load(e_.offset(e_.offset(carried[a_at + i / share], inside), a_step)));
       for (size_t v = 0; v < vectors; ++v) {
         next[i * vectors + v] = e_.fma(value, columns[v], next[i * vectors + v]);
       }
     }
   }
-  next[rows * vectors] = e_.offset(a, e_.mul(e_.integer(steps), a_stride));
-  next[rows * vectors + 1] = e_.offset(b, e_.mul(e_.integer(steps), b_stride));
+  next[b_at] = e_.offset(carried[b_at], e_.mul(e_.integer(steps), b_stride));
+  for (size_t at = a_at; at < next.size(); ++at) {
+    next[at] = e_.offset(carried[at], e_.mul(e_.integer(steps), a_stride));
+  }
   return next;
 }
 

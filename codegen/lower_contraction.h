@@ -14,7 +14,7 @@ class ContractionLowering : public NestWalker {
   ContractionLowering(Emitter& emitter, const LoopNest& nest, Amount a_source);
 
  private:
-  /// One emitted tile: the rows it computes (their index in the tile, repeated at the edge) and its columns.
+  /// One emitted tile: the rows it computes (their index in the tile) and its columns.
   struct Tile {
     Values rows;
     int32_t vectors;
@@ -29,7 +29,9 @@ class ContractionLowering : public NestWalker {
   void with_columns(const Values& rows);
   void emit_tile(const Tile& tile, bool fork);
   Values sum(const Tile& tile);
-  Values multiply_add(const Tile& tile, int32_t steps, const Values& carried);
+  Values multiply_add(const Tile& tile, int32_t steps, llvm::Value* a_stride, const Values& carried);
+  llvm::Value* row_stride();
+  size_t rows_per_pointer(const Tile& tile);
   llvm::Value* load_b(const Tile& tile, llvm::Value* pointer, int32_t vector);
   llvm::Value* operand_base(const Access& access, AxisId axis, llvm::Value* source, llvm::Value* place);
   llvm::Value* affine(const Access& access, std::initializer_list<AxisId> axes);
@@ -45,6 +47,7 @@ class ContractionLowering : public NestWalker {
   const Access &a_, &b_, &out_;
   llvm::Value *source_a_, *source_b_, *place_a_, *place_b_;
   int32_t tile_m_, vectors_, unroll_;
+  llvm::Value* skipped_rows_;  ///< first rows of the tile that belong to the one before
   ActivationBounds activation_;
 };
 
