@@ -84,9 +84,9 @@ enum class PackLayout : uint8_t { kInPlace, kPanel, kRows, kConstant };
 struct Access {
   temper_tensor tensor = TEMPER_OUT;
   std::vector<Term> terms;
-  std::optional<ImageView> image;
+  std::optional<ImageView> image = std::nullopt;
   /// The filter beside an image whose depth runs (kh, kw, c): in memory its depth is (c, kh, kw).
-  std::optional<ImageView> filter_of;
+  std::optional<ImageView> filter_of = std::nullopt;
   bool strided_vectors = false;  ///< vectors along an axis of another stride than 1 are gathered
   PackLayout layout = PackLayout::kInPlace;
   LoopId pack_at = 0;      ///< kPanel, kRows: packed at the start of each iteration of this loop
