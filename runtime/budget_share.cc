@@ -37,9 +37,8 @@ uint64_t Tuner::rematch_cost_ns(const WorkloadState& state, uint32_t contestants
   const uint64_t sample = options_.measurement.min_sample_ns;
   const uint64_t reference = state.default_ns > sample ? state.default_ns : sample;
   const uint64_t other = state.best_ns > sample ? state.best_ns : sample;
-  const uint64_t round = reference + (contestants - 1) * other;
-  const uint64_t builds =
-      runner_.slot_count >= contestants ? contestants : uint64_t{options_.rematch_rounds} * contestants;
+  const uint64_t round = reference + (contestants - 1) * other + contestants * overhead_ns_;
+  const uint64_t builds = runner_.slot_count >= contestants ? 2 : uint64_t{options_.rematch_rounds} * contestants;
   return (options_.rematch_rounds + 1u) * round + builds * build_ns_ + contestants * state.check_ns;
 }
 

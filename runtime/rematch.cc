@@ -24,10 +24,10 @@ uint32_t Tuner::contenders(const WorkloadState& state, Config out[kMaxContestant
   out[0] = state.default_config;
   time_ns[0] = state.default_ns;
   uint32_t count = 1;
-  bool has_committed = !state.history_committed || state.best_config == state.default_config;
+  bool has_committed = !state.best_is_committed || state.best_config == state.default_config;
   for (const Elite& elite : state.searcher.elites()) {
     const bool faster =
-        elite.time_ns < state.default_ns || (state.history_committed && elite.config == state.best_config);
+        elite.time_ns < state.default_ns || (state.best_is_committed && elite.config == state.best_config);
     if (count < most && faster && !(elite.config == state.default_config)) {
       has_committed = has_committed || elite.config == state.best_config;
       out[count] = elite.config;
@@ -46,7 +46,7 @@ bool Tuner::rematch_due(const WorkloadState& state) const {
   if (state.concluded || state.default_phase != DefaultPhase::kMeasured || options_.rematch_contenders == 0) {
     return false;
   }
-  if (state.history_committed && state.trials <= 1) {
+  if (state.best_is_committed && state.trials <= 1) {
     return false;  // nothing new is known
   }
   Config config[kMaxContestants];
@@ -261,6 +261,7 @@ void Tuner::on_rematch_run(const RunResult& result) {
     contestant.is_checked = true;
     return;
   }
+  note_overhead(result.elapsed_ns);
   rematch_.comparison.add(index, result.elapsed_ns, contestant.calls);
   ++rematch_.place;
 }
@@ -339,6 +340,7 @@ void Tuner::end_rematch(bool in_time) {
 void Tuner::conclude(uint32_t workload, const Config* winner, uint64_t default_ns, uint64_t tuned_ns) {
   WorkloadState& state = states_[workload];
   state.committed = true;
+  state.best_is_committed = true;
   state.kept_default = winner == nullptr;
   state.best_config = winner != nullptr ? *winner : state.default_config;
   state.rematch_default_ns = default_ns;
@@ -366,7 +368,7 @@ void Tuner::conclude_without_rematch(uint32_t workload) {
     conclude(workload, &best, 0, elites[0].time_ns);
     return;
   }
-  if (state.history_committed) {
+  if (state.best_is_committed) {
     return;
   }
   Config config[kMaxContestants];

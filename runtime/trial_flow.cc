@@ -126,8 +126,15 @@ void Tuner::on_run(const RunResult& result) {
     slot.phase = SlotPhase::kTiming;
     return;
   }
+  note_overhead(result.elapsed_ns);
   measurement_.add(result.elapsed_ns);
   after_sample();
+}
+
+void Tuner::note_overhead(uint64_t elapsed_ns) {
+  const uint64_t took = Tuner::elapsed_ns() - run_.since_ns;
+  const uint64_t overhead = took > elapsed_ns ? took - elapsed_ns : 0;
+  overhead_ns_ = overhead_ns_ - overhead_ns_ / 8 + overhead / 8;
 }
 
 void Tuner::after_sample() {

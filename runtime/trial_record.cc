@@ -77,7 +77,7 @@ void Tuner::learn(WorkloadState& state, const Slot& slot, const TrialResult& tri
   const Span<const Elite> elites = state.searcher.elites();
   if (!elites.empty()) {
     state.best_ns = elites[0].time_ns;
-    state.best_config = state.history_committed ? state.best_config : elites[0].config;
+    state.best_config = state.best_is_committed ? state.best_config : elites[0].config;
   }
   if (slot.is_default) {
     return;
@@ -89,6 +89,9 @@ void Tuner::learn(WorkloadState& state, const Slot& slot, const TrialResult& tri
     return;
   }
   state.since_improvement = 0;
+  if (state.concluded && trial.median_ns < before - before / 50) {
+    state.concluded = false;
+  }
   const uint64_t gain = before == 0 ? 256 : (before - trial.median_ns) * 1024 / before;  // four times the relative gain
   state.gain_q8 = gain > 256 ? 256 : gain > state.gain_q8 ? static_cast<uint32_t>(gain) : state.gain_q8;
 }
@@ -131,8 +134,28 @@ bool Tuner::advance() {
   }
   if (due != kNoWorkload) {
     begin_rematch(due);
+    return true;
   }
-  return due != kNoWorkload;
+  return reopen();
+}
+
+// Time that was kept for rematches and not needed goes back to the searches that the budget had ended; a new best is
+// confirmed again. Each time needs a trial since the last, so this ends.
+bool Tuner::reopen() {
+  if (stopping_ || clock_stands_ || reopened_at_ == trials_ + 1 || left_ns() < budget_.time_ns / 16) {
+    return false;
+  }
+  reopened_at_ = trials_ + 1;
+  bool any = false;
+  for (uint32_t i = 0; i < workload_count_; ++i) {
+    WorkloadState& state = states_[i];
+    const bool ready = state.default_phase == DefaultPhase::kMeasured || state.default_phase == DefaultPhase::kFailed;
+    if (state.stop == StopReason::kBudget && ready && !visited_.full() && trials_left(state)) {
+      state.stop = StopReason::kRunning;
+      any = true;
+    }
+  }
+  return any;
 }
 
 void Tuner::end_search() {

@@ -147,7 +147,7 @@ void Tuner::resume_trial(const TrialView& view) {
   const Span<const Elite> elites = state.searcher.elites();
   if (!elites.empty()) {
     state.best_ns = elites[0].time_ns;
-    state.best_config = state.history_committed ? state.best_config : elites[0].config;
+    state.best_config = state.best_is_committed ? state.best_config : elites[0].config;
   }
 }
 
@@ -166,7 +166,7 @@ void Tuner::resume_commit(const CommitView& view) {
     return;
   }
   state.committed = true;
-  state.history_committed = true;
+  state.best_is_committed = true;
   state.best_config = config;
   state.kept_default = view.commit.kept_default() != 0;
   state.rematch_default_ns = view.commit.default_ns();
@@ -260,6 +260,7 @@ bool Tuner::write_frames(WorkloadState& state) {
 
 void Tuner::reset_run_state() {
   trials_ = 0;
+  reopened_at_ = 0;
   slowest_default_ns_ = 0;
   run_ = InFlight();
   chunk_left_ = 0;
@@ -274,7 +275,7 @@ void Tuner::reset_run_state() {
     state.since_improvement = 0;
     state.gain_q8 = 256;
     state.in_flight = 0;
-    state.history_committed = state.committed;
+    state.best_is_committed = state.committed;
     for (uint32_t& outcome : state.outcomes) {
       outcome = 0;
     }

@@ -70,7 +70,7 @@ struct WorkloadState {
   DefaultPhase default_phase = DefaultPhase::kTodo;
   uint8_t in_flight = 0;           ///< slots that work for it
   uint8_t default_crashes = 0;     ///< resets of the device while the default ran
-  bool history_committed = false;  ///< best_config is from a commit of the history
+  bool best_is_committed = false;  ///< best_config is what the history or an earlier rematch committed
   bool named = false;              ///< its workload frame is in the history
   bool concluded = false;          ///< the rematch is over, or none is due
 };
@@ -175,6 +175,7 @@ class Tuner {
   bool poll_builds();
   bool poll_run(RunResult* result);
   void on_run(const RunResult& result);
+  void note_overhead(uint64_t elapsed_ns);
   void after_sample();
   bool start_next_run();
   bool request_run(uint8_t slot, RunKind kind, uint32_t calls, uint64_t limit_ns);
@@ -195,6 +196,7 @@ class Tuner {
   void settle(uint32_t workload);
   void stop_workload(uint32_t workload, StopReason reason);
   bool advance();
+  bool reopen();
   void end_search();
   void cut_everything();
   Status finish();
@@ -255,7 +257,9 @@ class Tuner {
   uint64_t slowest_default_ns_ = 0;
   uint64_t build_ns_ = 0;         ///< of late: from request to ready
   uint64_t default_cost_ns_ = 0;  ///< of late: checking and timing a default
+  uint64_t overhead_ns_ = 0;      ///< of late: what a run takes besides its calls
   uint32_t trials_ = 0;
+  uint32_t reopened_at_ = 0;  ///< trials_ when searches were taken up again, plus one
   uint32_t order_ = 0;
   uint32_t chunk_workload_ = 0;
   uint32_t chunk_left_ = 0;
