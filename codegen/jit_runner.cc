@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <iterator>
 
 #include "codegen/worker_setup.h"
 
@@ -24,7 +23,8 @@ uint64_t steady_ns() {
 }  // namespace
 
 JitRunner::JitRunner(std::vector<uint8_t> setup, std::vector<std::string> workloads, const JitRunnerOptions& options)
-    : options_(options), setup_(std::move(setup)), workloads_(std::move(workloads)), digests_(workloads_.size()) {}
+    : options_(options), setup_(std::move(setup)), workloads_(std::move(workloads)), digests_(workloads_.size()),
+      cache_(options.cached_object_bytes) {}
 
 JitRunner::~JitRunner() = default;
 
@@ -91,7 +91,7 @@ Status JitRunner::build(uint8_t index, uint32_t workload, const Config& config) 
   if (digests_[workload].state == DigestState::kUnknown) {
     digests_[workload].state = DigestState::kWanted;
   }
-  if (const CachedObject* cached = find_cached(workload, config)) {
+  if (const CachedObject* cached = cache_.find(workload, config)) {
     ++costs_.builds_from_cache;
     finish_build(index, TEMPER_OUTCOME_OK, cached->build_us, cached->object);
     return {};
@@ -244,10 +244,10 @@ void JitRunner::take_answer(Builder* builder, const Message& message, std::vecto
   builder->silent_deaths = 0;
   if (message.type == MessageType::kBuilt && builder->job == Job::kBuild && message.ticket == builder->ticket) {
     const auto outcome = static_cast<temper_outcome>(message.outcome);
-    Object object;
+    ObjectBytes object;
     if (outcome == TEMPER_OUTCOME_OK) {
       object = std::make_shared<const std::vector<uint8_t>>(std::move(payload));
-      remember(*builder, message.number, object);
+      cache_.add(CachedObject{builder->workload, builder->config, message.number, object});
     } else {
       last_build_error_.assign(payload.begin(), payload.end());
     }
@@ -282,7 +282,7 @@ void JitRunner::give_up_job(Builder* builder, temper_outcome outcome) {
   builder->job = Job::kNone;
 }
 
-void JitRunner::finish_build(uint8_t index, temper_outcome outcome, uint32_t build_us, Object object) {
+void JitRunner::finish_build(uint8_t index, temper_outcome outcome, uint32_t build_us, ObjectBytes object) {
   Slot& slot = slots_[index];
   slot.phase = SlotPhase::kDone;
   slot.outcome = outcome;
@@ -543,34 +543,6 @@ void JitRunner::break_down(const std::string& reason) {
   if (run_.phase != RunPhase::kNone && run_.phase != RunPhase::kDone) {
     finish_run(TEMPER_OUTCOME_CRASHED, 0);
   }
-}
-
-void JitRunner::remember(const Builder& builder, uint32_t build_us, const Object& object) {
-  cache_.push_front(CachedObject{builder.workload, builder.config, build_us, object});
-  cache_index_.emplace(hash_config(builder.config, builder.workload), cache_.begin());
-  cache_bytes_ += object->size();
-  while (cache_bytes_ > options_.cached_object_bytes && cache_.size() > 1) {
-    const auto last = std::prev(cache_.end());
-    const auto [from, to] = cache_index_.equal_range(hash_config(last->config, last->workload));
-    for (auto it = from; it != to; ++it) {
-      if (it->second == last) {
-        cache_index_.erase(it);
-        break;
-      }
-    }
-    cache_bytes_ -= last->object->size();
-    cache_.erase(last);
-  }
-}
-
-const JitRunner::CachedObject* JitRunner::find_cached(uint32_t workload, const Config& config) const {
-  const auto [from, to] = cache_index_.equal_range(hash_config(config, workload));
-  for (auto it = from; it != to; ++it) {
-    if (it->second->workload == workload && it->second->config == config) {
-      return &*it->second;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace temper

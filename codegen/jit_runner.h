@@ -5,12 +5,11 @@
 #pragma once
 
 #include <array>
-#include <list>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "codegen/object_cache.h"
 #include "codegen/worker_process.h"
 #include "runtime/runner.h"
 #include "runtime/tuner.h"
@@ -60,7 +59,6 @@ class JitRunner {
   std::vector<pid_t> worker_pids() const;
 
  private:
-  using Object = std::shared_ptr<const std::vector<uint8_t>>;
   enum class SlotPhase : uint8_t { kFree, kQueued, kBuilding, kDone };
   struct Slot {
     SlotPhase phase = SlotPhase::kFree;
@@ -69,7 +67,7 @@ class JitRunner {
     Config config;
     temper_outcome outcome = TEMPER_OUTCOME_OK;
     uint32_t build_us = 0;
-    Object object;
+    ObjectBytes object;
     bool loaded = false;    ///< in the timing process that runs now
     bool prepared = false;  ///< its packed constants are in place there
   };
@@ -104,12 +102,6 @@ class JitRunner {
     uint64_t deadline_ns = 0;
     RunResult result{};
   };
-  struct CachedObject {
-    uint32_t workload;
-    Config config;
-    uint32_t build_us;
-    Object object;
-  };
 
   JitRunner(std::vector<uint8_t> setup, std::vector<std::string> workloads, const JitRunnerOptions& options);
 
@@ -126,7 +118,7 @@ class JitRunner {
   void take_answer(Builder* builder, const Message& message, std::vector<uint8_t> payload);
   void take_timer_answer(const Message& message);
   void give_up_job(Builder* builder, temper_outcome outcome);
-  void finish_build(uint8_t slot, temper_outcome outcome, uint32_t build_us, Object object);
+  void finish_build(uint8_t slot, temper_outcome outcome, uint32_t build_us, ObjectBytes object);
   void finish_run(temper_outcome outcome, uint64_t elapsed_ns);
   void enforce_deadlines();
   void assign_jobs();
@@ -139,8 +131,6 @@ class JitRunner {
   void restart_timer();
   void start_process(WorkerProcess* process, WorkerRole role, uint32_t silent_deaths);
   void break_down(const std::string& reason);
-  void remember(const Builder& builder, uint32_t build_us, const Object& object);
-  const CachedObject* find_cached(uint32_t workload, const Config& config) const;
   uint64_t nearest_deadline_ns() const;
 
   JitRunnerOptions options_;
@@ -157,9 +147,7 @@ class JitRunner {
   uint32_t next_ticket_ = 1;
   uint32_t digests_ahead_ = 0;  ///< workloads below this index may have their digest computed in idle time
   bool something_changed_ = false;
-  std::list<CachedObject> cache_;  ///< newest first
-  std::unordered_multimap<uint32_t, std::list<CachedObject>::iterator> cache_index_;  ///< by hash_config
-  size_t cache_bytes_ = 0;
+  ObjectCache cache_;
   JitRunnerCosts costs_;
   std::string broken_reason_, last_build_error_;
 };
