@@ -42,12 +42,13 @@ uint64_t Tuner::rematch_cost_ns(const WorkloadState& state, uint32_t contestants
   return (options_.rematch_rounds + 1u) * round + builds * build_ns_ + contestants * state.check_ns;
 }
 
-// Enough to confirm each workload's best against its default; of a budget too small for that, a third.
+// Twice what it takes to confirm each workload's best against its default, for what is not needed goes back to the
+// searches; of a budget too small for that, a third.
 uint64_t Tuner::reserved_ns() const {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < workload_count_; ++i) {
     if (rematch_due(states_[i])) {
-      sum += rematch_cost_ns(states_[i], 2);
+      sum += 2 * rematch_cost_ns(states_[i], 2);
     }
   }
   const uint64_t most = budget_.time_ns / 3;

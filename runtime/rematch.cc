@@ -86,7 +86,7 @@ void Tuner::begin_rematch(uint32_t workload) {
   uint32_t count = contenders(state, config, time_ns);
   // What the others' rematches need stays reserved, but half of what is left may always be used.
   const uint64_t left = left_ns();
-  const uint64_t own = rematch_cost_ns(state, 2);
+  const uint64_t own = 2 * rematch_cost_ns(state, 2);
   const uint64_t reserved = reserved_ns();
   const uint64_t others = reserved > own ? reserved - own : 0;
   uint64_t share = left > others ? left - others : 0;
@@ -232,7 +232,8 @@ bool Tuner::next_rematch_run() {
       continue;
     }
     if (rematch_.place == 0 || rematch_.round_since_ns == 0) {
-      if (rematch_.comparison.round_count() > 0 && elapsed_ns() + rematch_.round_ns > rematch_.end_ns) {
+      // Its share of the time binds once there is something to decide on; until then only the budget's end does.
+      if (rematch_.comparison.round_count() >= kMinRounds && elapsed_ns() + rematch_.round_ns > rematch_.end_ns) {
         end_rematch(false);
         return true;
       }
