@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "CLI/CLI.hpp"
 #include "tests/perf/tuned_kernel.h"

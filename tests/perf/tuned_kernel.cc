@@ -19,7 +19,8 @@ struct KernelBench::State {
   std::vector<Space> spaces;
   Target target;
   std::optional<KernelLoader> loader;
-  temper_port* port = nullptr;
+  temper_linux_threads* threads = nullptr;
+  temper_port port{};
   double build_seconds = 0;
   int built = 0;
 };
@@ -43,7 +44,7 @@ struct Execution {
 }  // namespace
 
 KernelBench::KernelBench(std::unique_ptr<State> state) : state_(std::move(state)) {}
-KernelBench::~KernelBench() { temper_linux_port_destroy(state_->port); }
+KernelBench::~KernelBench() { temper_linux_threads_destroy(state_->threads); }
 
 Result<std::unique_ptr<KernelBench>> KernelBench::create(const Network& network, int threads) {
   auto state = std::make_unique<State>();
@@ -59,9 +60,12 @@ Result<std::unique_ptr<KernelBench>> KernelBench::create(const Network& network,
   if (const Status status = PackView::open(pack, &state->pack, &reason); !status.ok()) {
     return Error{status.code(), std::string("the network's pack: ") + reason};
   }
-  temper_linux_probe(&state->facts);
+  if (temper_linux_probe(&state->facts) != TEMPER_OK ||
+      temper_linux_threads_create(static_cast<uint32_t>(threads), &state->threads) != TEMPER_OK) {
+    return Error{TEMPER_PORT_ERROR, "this machine's facts or threads are not to be had"};
+  }
   state->facts.value[TEMPER_FACT_THREADS] = threads;
-  state->port = temper_linux_port_create(static_cast<uint32_t>(threads));
+  state->port = temper_linux_port(state->threads, nullptr);
   state->values.resize(state->pack.longest_program());
   state->intervals.resize(state->pack.longest_program());
   for (uint32_t i = 0; i < network.workloads.size(); i++) {
@@ -97,7 +101,7 @@ Result<Contender> KernelBench::contender(uint32_t workload, const std::string& n
   const Space& space = state_->spaces[workload];
   int32_t knobs[TEMPER_MAX_KNOBS];
   space.values_of(config, knobs);
-  const std::span<const int32_t> dims(space.workload().dims.data, space.workload().dims.size);
+  const Span<const int32_t> dims = space.workload().dims;
   const KernelRequest request{static_cast<TemplateId>(space.view().id), KernelMode::kBaked, {dims.begin(), dims.end()},
                               {knobs, knobs + space.knob_count()}, "kernel"};
   const auto begin = std::chrono::steady_clock::now();
@@ -132,7 +136,7 @@ Result<Contender> KernelBench::contender(uint32_t workload, const std::string& n
   }
   const size_t workspace_bytes = static_cast<size_t>(plan.threads) * plan.workspace_bytes;
   execution->workspace = allocate(workspace_bytes);
-  const temper_port* port = state_->port;
+  const temper_port* port = &state_->port;
   Contender contender{name,
                       [execution, port, workspace_bytes] {
                         temper_execute(&execution->plan, port, execution->tensors, execution->workspace.get(), workspace_bytes);
@@ -145,7 +149,10 @@ std::string KernelBench::describe(uint32_t workload, const Config& config) const
   const Space& space = state_->spaces[workload];
   std::string text;
   for (uint32_t k = 0; k < space.knob_count(); k++) {
-    text += (k == 0 ? "" : " ") + std::string(space.view().knob(k).name) + "=" + std::to_string(space.value(k, config.choice[k]));
+    text += k == 0 ? "" : " ";
+    text += space.view().knob(k).name;
+    text += '=';
+    text += std::to_string(space.value(k, config.choice[k]));
   }
   return text;
 }
