@@ -136,10 +136,8 @@ void TuningRun::tell_history(const ScanReport& scanned) {
                    " damaged bytes were skipped; the other records are used");
   }
   if (other_device_seen_ && !this_device_seen_) {
-    progress_->say("temper: " + history_file_.path + " was made on another device (" +
-                   fingerprint_fields_text(compare(other_device_, fingerprint_)) +
-                   (fingerprint_fields_text(compare(other_device_, fingerprint_)).find(',') == std::string::npos ? " differs" : " differ") +
-                   "): its results are hints");
+    progress_->say("temper: " + history_file_.path + " was made on another device (differs in " +
+                   fingerprint_fields_text(compare(other_device_, fingerprint_)) + "): its results are hints");
   }
 }
 

@@ -293,6 +293,19 @@ TEST_CASE("a foreign file as history is refused and left as it is") {
   CHECK(read_text(path) == text);
 }
 
+TEST_CASE("a history of another device is told field by field and gives hints only") {
+  if (temper_linux_cpu_count() < 2) {
+    MESSAGE("SKIPPED: one CPU only, no second thread count to tune for");
+    return;
+  }
+  const Folder folder = prepared("other_device");
+  REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "6", "--history", folder.history, "--quiet"}).exit_code == 0);
+  const CommandResult result =
+      run_temper(folder.path, {"tune", folder.network, "--trials", "6", "--threads", "2", "--history", folder.history, "--json", "-"});
+  CHECK(result.err.find("another device (differs in threads)") != std::string::npos);
+  CHECK(json_of(result)["trials"] == 6);
+}
+
 TEST_CASE("flipped bytes in a history cost the records they hit, no more") {
   const Folder folder = prepared("flipped");
   REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "20", "--history", folder.history, "--quiet"}).exit_code == 0);
