@@ -101,6 +101,38 @@ Value* ContractionLowering::spill(const Values& sums) {
   return buffer;
 }
 
+// One pass, no addend, whole rows. Both biases are added, one of them or both zero, so that nothing branches.
+void ContractionLowering::finish_usual(const Tile& tile, const Values& sums) {
+  const EpilogueStage& epilogue = nest_.epilogue();
+  llvm::IRBuilder<>& b = e_.builder();
+  const size_t vectors = static_cast<size_t>(tile.vectors);
+  Value *kind = e_.amount(epilogue.bias), *along_m = e_.equal(kind, kBiasAlongM), *along_n = e_.equal(kind, kBiasAlongN);
+  Value* bias = e_.offset(e_.tensor(TEMPER_BIAS), e_.mul(position(kAxisInner), e_.amount(epilogue.bias_inner)));
+  Value* zeros = e_.stack(1);
+  e_.store(llvm::ConstantFP::get(e_.float_type(), 0.0), zeros);
+  Value* row_bias = b.CreateSelect(along_m, e_.offset(bias, position(kAxisM)), zeros);
+  Value* row_step = b.CreateSelect(along_m, e_.integer(1), e_.integer(0));
+  const auto loaded = [&] {
+    Values columns;
+    for (size_t v = 0; v < vectors; ++v) {
+      Value* place = e_.offset(e_.offset(bias, position(kAxisN)), static_cast<int64_t>(v) * e_.lanes());
+      columns.push_back(e_.load_vector(place, tile.masks.empty() ? nullptr : tile.masks[v]));
+    }
+    return columns;
+  };
+  const Values columns = e_.choose(along_n, loaded, [&] { return Values(vectors, e_.zero()); });
+  Value* out = e_.offset(e_.tensor(TEMPER_OUT), affine(out_, {kAxisOuter, kAxisInner, kAxisM, kAxisN}));
+  for (size_t i = 0; i < tile.rows.size(); ++i) {
+    Value* added = e_.splat(e_.load(row_bias));
+    for (size_t v = 0; v < vectors; ++v) {
+      Value* value = activation_.apply(b.CreateFAdd(b.CreateFAdd(sums[i * vectors + v], columns[v]), added));
+      e_.store_vector(value, e_.offset(out, static_cast<int64_t>(v) * e_.lanes()), tile.masks.empty() ? nullptr : tile.masks[v]);
+    }
+    row_bias = e_.offset(row_bias, row_step);
+    out = e_.offset(out, e_.amount(*out_.stride(kAxisM)));
+  }
+}
+
 void ContractionLowering::finish_by_rows(const Tile& tile, Value* buffer) {
   const int64_t width = static_cast<int64_t>(tile.vectors) * e_.lanes();
   e_.loop(e_.integer(0), axes_[kAxisM].left, e_.integer(1), [&](Value* i) {

@@ -37,6 +37,9 @@ Result<bool> lower_gemm(llvm::Module& module, const Target& target, const Kernel
   if (!nest) {
     return Error{nest.error().code, request.symbol + ": " + nest.error().message};
   }
+  if (nest->epilogue().at != nest->loops()[nest->register_begin() - 1].id) {
+    return Error{TEMPER_UNSUPPORTED, request.symbol + ": the epilogue is not computed at the register tile"};
+  }
   Emitter emitter(module, target, request.knobs[kKnobLanes]);
   emitter.begin_kernel(request.symbol);
   ContractionLowering(emitter, *nest, input.dim(kGemmASource)).walk();

@@ -154,34 +154,51 @@ void ContractionLowering::with_columns(const Values& rows) {
 // fork: only at the end is it known whether the columns end inside the tile.
 void ContractionLowering::emit_tile(const Tile& tile, bool fork) {
   const Values sums = sum(tile);
-  // Where sizes are arguments, a loop over rows read back from the stack ends the tile: a tenth of the code at a few cycles a row.
-  const bool by_rows = !Emitter::known(extent(kAxisM));
-  Value* buffer = by_rows || (tile.edge && tile.masks.empty()) ? spill(sums) : nullptr;
-  const auto end = [&](const Tile& finished) {
-    if (finished.edge && finished.masks.empty()) {
-      finish_by_element(finished, buffer);
-    } else if (by_rows) {
-      finish_by_rows(finished, buffer);
+  if (Emitter::known(extent(kAxisM))) {
+    if (tile.edge && tile.masks.empty()) {
+      finish_by_element(tile, spill(sums));
     } else {
-      finish(finished, sums);
+      finish(tile, sums);
     }
-  };
-  if (!fork) {
-    end(tile);
     return;
   }
-  Value* left = axes_[kAxisN].left;
-  e_.when(
-      e_.less(left, e_.integer(static_cast<int64_t>(vectors_) * e_.lanes())),
-      [&] {
-        Tile edge = tile;
-        edge.edge = true;
-        for (int32_t v = 0; e_.masks() && v < tile.vectors; ++v) {
-          edge.masks.push_back(e_.lane_mask(left, v));
-        }
-        end(edge);
-      },
-      [&] { end(tile); });
+  // Where sizes are arguments, the usual end (whole tile, one pass, no addend) stays in registers; any other goes over the stack in a
+  // loop over rows, a tenth of the code of doing everything for every row.
+  Value* inside = e_.less(axes_[kAxisN].left, e_.integer(static_cast<int64_t>(vectors_) * e_.lanes()));
+  const auto rare = [&] {
+    Value* buffer = spill(sums);
+    if (fork) {
+      e_.when(inside, [&] { finish_from(masked(tile), buffer); }, [&] { finish_from(tile, buffer); });
+    } else {
+      finish_from(tile, buffer);
+    }
+  };
+  if (e_.lanes() == 1 || (tile.edge && tile.masks.empty()) || tile.rows.size() != static_cast<size_t>(tile_m_)) {
+    rare();
+    return;
+  }
+  llvm::IRBuilder<>& b = e_.builder();
+  Value* usual = b.CreateAnd(b.CreateAnd(first_pass(), last_pass()), e_.equal(e_.amount(nest_.epilogue().addend), 0));
+  usual = b.CreateAnd(usual, e_.equal(axes_[kAxisM].left, tile_m_));
+  usual = fork ? b.CreateAnd(usual, b.CreateNot(inside)) : usual;
+  e_.when(usual, [&] { finish_usual(tile, sums); }, rare);
+}
+
+ContractionLowering::Tile ContractionLowering::masked(const Tile& tile) {
+  Tile edge = tile;
+  edge.edge = true;
+  for (int32_t v = 0; e_.masks() && v < tile.vectors; ++v) {
+    edge.masks.push_back(e_.lane_mask(axes_[kAxisN].left, v));
+  }
+  return edge;
+}
+
+void ContractionLowering::finish_from(const Tile& tile, Value* buffer) {
+  if (tile.edge && tile.masks.empty()) {
+    finish_by_element(tile, buffer);
+  } else {
+    finish_by_rows(tile, buffer);
+  }
 }
 
 // Address of the tile's first element. Panels: [inner][tiles][K][tile] once packed for good, [tiles][depth][tile] in the workspace.

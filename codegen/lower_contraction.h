@@ -36,7 +36,10 @@ class ContractionLowering : public NestWalker {
   llvm::Value* operand_base(const Access& access, AxisId axis, llvm::Value* source, llvm::Value* place);
   llvm::Value* affine(const Access& access, std::initializer_list<AxisId> axes);
   void finish(const Tile& tile, Values sums);
+  Tile masked(const Tile& tile);
   llvm::Value* spill(const Values& sums);
+  void finish_usual(const Tile& tile, const Values& sums);
+  void finish_from(const Tile& tile, llvm::Value* buffer);
   void finish_by_rows(const Tile& tile, llvm::Value* buffer);
   void finish_by_element(const Tile& tile, llvm::Value* buffer);
   Values with_bias(const Tile& tile, Values sums);
