@@ -1,5 +1,5 @@
-// Memory for a tensor of a candidate that may write anywhere: 64-byte aligned, guard elements around it, and an unreadable page
-// right behind the guard and one in front. Called by worker_bench. Never grows.
+// Memory for a tensor of a candidate that may write anywhere: 64-byte aligned, guard elements around it, and unreadable pages
+// right behind the guard and in front. Called by worker_bench. Never grows.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,13 @@ class GuardedBuffer {
   Span<float> tensor() const { return {data_, elements_}; }
   /// With kGuardElements on both sides.
   Span<float> guarded() const;
-  size_t mapped_bytes() const { return mapped_bytes_; }
+  /// Memory that it occupies; the unreadable pages are addresses only.
+  size_t occupied_bytes() const { return occupied_bytes_; }
 
  private:
   void* mapping_ = nullptr;
   size_t mapped_bytes_ = 0;
+  size_t occupied_bytes_ = 0;
   float* data_ = nullptr;
   size_t elements_ = 0;
 };

@@ -74,7 +74,7 @@ WorkerBench::TensorSet* WorkerBench::tensors_of(uint32_t workload) {
     if (view.elements[which] > 0 && set.tensor[which].empty()) {
       return nullptr;
     }
-    set.bytes += set.tensor[which].mapped_bytes();
+    set.bytes += set.tensor[which].occupied_bytes();
     if (which != TEMPER_OUT) {
       poison(set.tensor[which].guarded());
       fill_small_integers(static_cast<temper_tensor>(which), set.tensor[which].tensor());
