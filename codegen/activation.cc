@@ -16,7 +16,8 @@ ActivationBounds::ActivationBounds(Emitter& emitter, const EpilogueStage& epilog
       Value* none = llvm::ConstantFP::getInfinity(e_.float_type(), which == 0);
       Value* relu = which == 0 ? llvm::ConstantFP::get(e_.float_type(), 0.0) : none;
       Value* clips = e_.equal(kind, static_cast<int64_t>(Activation::kClip));
-      return b.CreateSelect(e_.equal(kind, static_cast<int64_t>(Activation::kRelu)), relu, b.CreateSelect(clips, given, none));
+      return b.CreateSelect(e_.equal(kind, static_cast<int64_t>(Activation::kRelu)), relu,
+                            b.CreateSelect(clips, given, none));
     });
   }
 }

@@ -1,5 +1,5 @@
-// The activation of an epilogue as two bounds, infinite where there is none, so that a kernel of a pack needs no branch for it.
-// Private to codegen; used by the lowerings.
+// The activation of an epilogue as two bounds, infinite where there is none, so that a kernel of a pack needs no branch
+// for it. Private to codegen; used by the lowerings.
 #pragma once
 
 #include "codegen/emitter.h"

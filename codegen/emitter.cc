@@ -24,7 +24,8 @@ Emitter::Emitter(llvm::Module& module, const Target& target, int32_t lanes)
       lanes_(lanes),
       integer_(module.getDataLayout().getIntPtrType(context_)),
       float_(Type::getFloatTy(context_)),
-      vector_(lanes > 1 ? static_cast<Type*>(llvm::FixedVectorType::get(float_, static_cast<unsigned>(lanes))) : float_) {
+      vector_(lanes > 1 ? static_cast<Type*>(llvm::FixedVectorType::get(float_, static_cast<unsigned>(lanes)))
+                        : float_) {
   llvm::FastMathFlags flags;
   flags.setAllowContract(true);
   b_.setFastMathFlags(flags);
@@ -33,8 +34,8 @@ Emitter::Emitter(llvm::Module& module, const Target& target, int32_t lanes)
 void Emitter::begin_kernel(const std::string& symbol) {
   Type* pointer = llvm::PointerType::get(context_, 0);
   Type* word = Type::getInt32Ty(context_);
-  auto* type = llvm::FunctionType::get(Type::getVoidTy(context_),
-                                       {pointer, pointer, pointer, pointer, pointer, pointer, pointer, word, word}, false);
+  auto* type = llvm::FunctionType::get(
+      Type::getVoidTy(context_), {pointer, pointer, pointer, pointer, pointer, pointer, pointer, word, word}, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module_);
   function_->setDoesNotThrow();
   function_->addFnAttr("no-builtins");
@@ -42,7 +43,6 @@ void Emitter::begin_kernel(const std::string& symbol) {
   function_->addFnAttr("target-features", target_features_);
   function_->addFnAttr("prefer-vector-width", vector_bits_);
   function_->addFnAttr("min-legal-vector-width", vector_bits_);
-  function_->addFnAttr("no-frame-pointer-elim", "false");
   for (unsigned i : {0U, 1U, 2U, 3U, 4U, 5U, 6U}) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
   }
@@ -104,12 +104,14 @@ Value* Emitter::amount(const Amount& amount) {
 }
 
 Value* Emitter::chunk(const Chunk& chunk, const Amount& extent) {
-  Value*& value = chunks_[{static_cast<int>(chunk.amount.kind), chunk.amount.value, chunk.amount.divisor, chunk.multiple,
-                           static_cast<int>(extent.kind), extent.value, extent.divisor}];
+  Value*& value = chunks_[{static_cast<int>(chunk.amount.kind), chunk.amount.value, chunk.amount.divisor,
+                           chunk.multiple, static_cast<int>(extent.kind), extent.value, extent.divisor}];
   if (value == nullptr) {
     Value *size = amount(chunk.amount), *whole = amount(extent);
     value = at_entry([&] {
-      return chunk.amount == extent && chunk.multiple == 1 ? size : minimum(round_up(size, chunk.multiple), round_up(whole, chunk.multiple));
+      return chunk.amount == extent && chunk.multiple == 1
+                 ? size
+                 : minimum(round_up(size, chunk.multiple), round_up(whole, chunk.multiple));
     });
   }
   return value;
@@ -166,7 +168,9 @@ Value* Emitter::round_up(Value* a, int64_t multiple) {
 
 Value* Emitter::less(Value* a, Value* b) { return b_.CreateICmpSLT(a, b); }
 
-Value* Emitter::equal(Value* a, int64_t number) { return b_.CreateICmpEQ(a, ConstantInt::getSigned(a->getType(), number)); }
+Value* Emitter::equal(Value* a, int64_t number) {
+  return b_.CreateICmpEQ(a, ConstantInt::getSigned(a->getType(), number));
+}
 
 Value* Emitter::minimum(Value* a, Value* b) { return a == b ? a : b_.CreateSelect(less(b, a), b, a); }
 
@@ -181,7 +185,8 @@ Values Emitter::loop(Value* low, Value* high, Value* step, const Values& carried
   }
   int64_t first = 0, end = 0, stride = 0;
   const bool steps_known = known(step, &stride) && stride > 0;
-  if ((known(low, &first) && known(high, &end) && steps_known && first + stride >= end) || (first == 0 && step == high && is(low, 0) && sure)) {
+  if ((known(low, &first) && known(high, &end) && steps_known && first + stride >= end) ||
+      (first == 0 && step == high && is(low, 0) && sure)) {
     return body(low, carried);
   }
   BasicBlock *before = b_.GetInsertBlock(), *inside = block("loop"), *after = block("after");

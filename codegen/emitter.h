@@ -1,5 +1,5 @@
-// IRBuilder with the few shapes that kernels are made of: native integers that fold, loops with carried values, vectors with tails.
-// Private to codegen; used by the lowerings. Knows no template.
+// IRBuilder with the few shapes that kernels are made of: native integers that fold, loops with carried values, vectors
+// with tails. Private to codegen; used by the lowerings. Knows no template.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -60,7 +60,8 @@ class Emitter {
               const std::function<Values(llvm::Value*, const Values&)>& body);
   void loop(llvm::Value* low, llvm::Value* high, llvm::Value* step, const std::function<void(llvm::Value*)>& body);
   Values choose(llvm::Value* condition, const std::function<Values()>& yes, const std::function<Values()>& no);
-  void when(llvm::Value* condition, const std::function<void()>& yes, const std::function<void()>& no = [] {});
+  void when(
+      llvm::Value* condition, const std::function<void()>& yes, const std::function<void()>& no = [] {});
 
   // f32 memory; offsets in elements.
   llvm::Value* offset(llvm::Value* pointer, llvm::Value* elements);

@@ -22,17 +22,19 @@ Result<bool> check_request(const KernelRequest& request, const Target& target) {
   const size_t knobs = gemm ? size_t{kGemmKnobCount} : size_t{kDepthwiseKnobCount};
   const size_t dims = gemm ? size_t{kGemmDimCount} : size_t{kDwDimCount};
   if (request.knobs.size() != knobs || (request.mode == KernelMode::kBaked && request.dims.size() != dims)) {
-    return Error{TEMPER_UNSUPPORTED, request.symbol + ": wants " + std::to_string(knobs) + " knobs and " + std::to_string(dims) + " dims"};
+    return Error{TEMPER_UNSUPPORTED,
+                 request.symbol + ": wants " + std::to_string(knobs) + " knobs and " + std::to_string(dims) + " dims"};
   }
   const int32_t lanes = request.knobs[gemm ? size_t{kKnobLanes} : size_t{kDwKnobLanes}];
   if (lanes < 1 || lanes > target.lanes || (lanes & (lanes - 1)) != 0) {
-    return Error{TEMPER_UNSUPPORTED, request.symbol + ": " + std::to_string(lanes) + " lanes; " + target.name + " has up to " +
-                                         std::to_string(target.lanes) + ", a power of two"};
+    return Error{TEMPER_UNSUPPORTED, request.symbol + ": " + std::to_string(lanes) + " lanes; " + target.name +
+                                         " has up to " + std::to_string(target.lanes) + ", a power of two"};
   }
   return true;
 }
 
-Result<bool> lower_gemm(llvm::Module& module, const Target& target, const KernelRequest& request, const NestInput& input) {
+Result<bool> lower_gemm(llvm::Module& module, const Target& target, const KernelRequest& request,
+                        const NestInput& input) {
   Result<LoopNest> nest = gemm_nest(input);
   if (!nest) {
     return Error{nest.error().code, request.symbol + ": " + nest.error().message};
@@ -48,7 +50,8 @@ Result<bool> lower_gemm(llvm::Module& module, const Target& target, const Kernel
 }
 
 // The layout decides the nest; where it is an argument, the kernel holds both and chooses when it runs.
-Result<bool> lower_depthwise(llvm::Module& module, const Target& target, const KernelRequest& request, const NestInput& input) {
+Result<bool> lower_depthwise(llvm::Module& module, const Target& target, const KernelRequest& request,
+                             const NestInput& input) {
   Emitter emitter(module, target, request.knobs[kDwKnobLanes]);
   emitter.begin_kernel(request.symbol);
   std::optional<Error> error;
@@ -60,7 +63,8 @@ Result<bool> lower_depthwise(llvm::Module& module, const Target& target, const K
       error = Error{nest.error().code, request.symbol + ": " + nest.error().message};
     }
   };
-  emitter.when(emitter.equal(emitter.amount(input.dim(kDwChannelsLast)), 0), [&] { emit(false); }, [&] { emit(true); });
+  emitter.when(
+      emitter.equal(emitter.amount(input.dim(kDwChannelsLast)), 0), [&] { emit(false); }, [&] { emit(true); });
   emitter.finish_kernel();
   if (error) {
     return *error;
@@ -83,7 +87,8 @@ namespace {
 
 /// A module for the target with a function per request.
 Result<std::unique_ptr<llvm::Module>> lower_module(llvm::LLVMContext& context, const Target& target,
-                                                   const llvm::TargetMachine& machine, const std::vector<KernelRequest>& requests) {
+                                                   const llvm::TargetMachine& machine,
+                                                   const std::vector<KernelRequest>& requests) {
   auto module = std::make_unique<llvm::Module>("temper_kernels", context);
   module->setDataLayout(machine.createDataLayout());
   module->setTargetTriple(target.triple);
@@ -103,11 +108,13 @@ Result<std::unique_ptr<llvm::Module>> lower_module(llvm::LLVMContext& context, c
 }
 
 /// NAME_pack and what it points to, as in temper/kernel.h.
-void add_pack(llvm::Module& module, const std::string& name, const std::vector<uint8_t>& data, const std::vector<KernelRequest>& kernels) {
+void add_pack(llvm::Module& module, const std::string& name, const std::vector<uint8_t>& data,
+              const std::vector<KernelRequest>& kernels) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, 0);
   const auto constant = [&](llvm::Constant* value, const std::string& suffix) {
-    auto* global = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::InternalLinkage, value, name + suffix);
+    auto* global = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::InternalLinkage, value,
+                                            name + suffix);
     global->setAlignment(llvm::Align(8));
     return global;
   };
@@ -121,13 +128,16 @@ void add_pack(llvm::Module& module, const std::string& name, const std::vector<u
   llvm::Constant* table = llvm::ConstantArray::get(llvm::ArrayType::get(pointer, entries.size()), entries);
   llvm::Type* word = llvm::Type::getInt32Ty(context);
   llvm::Type* size = module.getDataLayout().getIntPtrType(context);
-  llvm::Constant* pack = llvm::ConstantStruct::getAnon({constant(bytes, "_data"), llvm::ConstantInt::get(size, data.size()),
-                                                        constant(table, "_kernels"), llvm::ConstantInt::get(word, entries.size())});
+  llvm::Constant* pack =
+      llvm::ConstantStruct::getAnon({constant(bytes, "_data"), llvm::ConstantInt::get(size, data.size()),
+                                     constant(table, "_kernels"), llvm::ConstantInt::get(word, entries.size())});
   constant(pack, "_pack")->setLinkage(llvm::GlobalValue::ExternalLinkage);
 }
 
 bool is_identifier(const std::string& name) {
-  const auto legal = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  const auto legal = [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
   return !name.empty() && (name[0] < '0' || name[0] > '9') && std::all_of(name.begin(), name.end(), legal);
 }
 

@@ -1,5 +1,5 @@
-// Machine code for a template's kernel: loop nest -> LLVM IR -> object file, for the host or for another core. Host only; the one
-// folder that includes LLVM. Called by the JIT worker and by the pack builder.
+// Machine code for a template's kernel: loop nest -> LLVM IR -> object file, for the host or for another core. Host
+// only; the one folder that includes LLVM. Called by the JIT worker and by the pack builder.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace temper {
 
-/// kBaked: dims and every knob are constants of the code. kPack: only compile knobs are; dims and run knobs come from the arguments.
+/// kBaked: dims and every knob are constants of the code. kPack: only compile knobs are; dims and run knobs come from
+/// the arguments.
 enum class KernelMode : uint8_t { kBaked, kPack };
 
 struct KernelRequest {
@@ -27,11 +28,12 @@ struct ObjectFile {
   uint32_t code_bytes = 0;     ///< .text and constants
 };
 
-/// One object with a function per request. TEMPER_UNSUPPORTED with the legality reason when a schedule primitive refuses.
+/// One object with a function per request. TEMPER_UNSUPPORTED with the legality reason when a schedule primitive
+/// refuses.
 Result<ObjectFile> compile_kernels(const Target& target, const std::vector<KernelRequest>& requests);
 
-/// Ahead of time: an object that also defines `NAME_pack` (a temper_pack, with the data and kernel table it points to), linkable
-/// into firmware. NAME is a C identifier.
+/// Ahead of time: an object that also defines `NAME_pack` (a temper_pack, with the data and kernel table it points to),
+/// linkable into firmware. NAME is a C identifier.
 Result<ObjectFile> compile_pack(const Target& target, const std::string& name, const std::vector<uint8_t>& pack_data,
                                 const std::vector<KernelRequest>& kernels);
 

@@ -46,7 +46,8 @@ KernelLoader::~KernelLoader() {
   }
 }
 
-Result<temper_kernel> KernelLoader::load(const std::vector<uint8_t>& object, const std::string& symbol, uint32_t* handle) {
+Result<temper_kernel> KernelLoader::load(const std::vector<uint8_t>& object, const std::string& symbol,
+                                         uint32_t* handle) {
   const uint32_t number = state_->next++;
   llvm::orc::JITDylib& library = state_->session.createBareJITDylib("kernels" + std::to_string(number));
   const llvm::StringRef bytes(reinterpret_cast<const char*>(object.data()), object.size());

@@ -57,7 +57,8 @@ void ContractionLowering::stages(const Loop& loop) {
 }
 
 void ContractionLowering::pack_operand(const Access& access, AxisId axis, Value* source, Value* place) {
-  const PackStage stage{e_, nest_, access, axis, axes_, e_.offset(source, affine(access, {kAxisOuter, kAxisInner})), place};
+  const PackStage stage{e_,   nest_, access, axis, axes_, e_.offset(source, affine(access, {kAxisOuter, kAxisInner})),
+                        place};
   stage.emit();
 }
 
@@ -69,8 +70,8 @@ Value* ContractionLowering::affine(const Access& access, std::initializer_list<A
   return sum;
 }
 
-// Rows: exact tails where M is known. Else packed tiles are whole, and rows in place step back so that the tile ends with the matrix;
-// a matrix lower than a tile goes row by row.
+// Rows: exact tails where M is known. Else packed tiles are whole, and rows in place step back so that the tile ends
+// with the matrix; a matrix lower than a tile goes row by row.
 void ContractionLowering::register_tile() {
   const auto exact = [&](int64_t count) {
     Values rows;
@@ -89,7 +90,8 @@ void ContractionLowering::register_tile() {
     } else if (whole < tile_m_) {
       exact(tail);
     } else {
-      e_.when(e_.less(m.left, e_.integer(tile_m_)), [&] { exact(tail); }, [&] { exact(tile_m_); });
+      e_.when(
+          e_.less(m.left, e_.integer(tile_m_)), [&] { exact(tail); }, [&] { exact(tile_m_); });
     }
     return;
   }
@@ -139,15 +141,16 @@ void ContractionLowering::with_columns(const Values& rows) {
     }
     return;
   }
-  // Masks of AVX-512 cost nothing, so whole tiles take them too and the pack holds one body; elsewhere the two ends differ: only the
-  // finish where B is packed, the sums too where it is not.
+  // Masks of AVX-512 cost nothing, so whole tiles take them too and the pack holds one body; elsewhere the two ends
+  // differ: only the finish where B is packed, the sums too where it is not.
   if (e_.masks() && e_.lanes() == 16) {
     emit_tile(edge(vectors_, left), false);
   } else if (b_.layout != PackLayout::kInPlace) {
     emit_tile(full, true);
   } else {
     e_.when(
-        e_.less(left, e_.integer(width)), [&] { emit_tile(edge(vectors_, left), false); }, [&] { emit_tile(full, false); });
+        e_.less(left, e_.integer(width)), [&] { emit_tile(edge(vectors_, left), false); },
+        [&] { emit_tile(full, false); });
   }
 }
 
@@ -162,13 +165,14 @@ void ContractionLowering::emit_tile(const Tile& tile, bool fork) {
     }
     return;
   }
-  // Where sizes are arguments, the usual end (whole tile, one pass, no addend) stays in registers; any other goes over the stack in a
-  // loop over rows, a tenth of the code of doing everything for every row.
+  // Where sizes are arguments, the usual end (whole tile, one pass, no addend) stays in registers; any other goes over
+  // the stack in a loop over rows, a tenth of the code of doing everything for every row.
   Value* inside = e_.less(axes_[kAxisN].left, e_.integer(static_cast<int64_t>(vectors_) * e_.lanes()));
   const auto rare = [&] {
     Value* buffer = spill(sums);
     if (fork) {
-      e_.when(inside, [&] { finish_from(masked(tile), buffer); }, [&] { finish_from(tile, buffer); });
+      e_.when(
+          inside, [&] { finish_from(masked(tile), buffer); }, [&] { finish_from(tile, buffer); });
     } else {
       finish_from(tile, buffer);
     }
@@ -181,7 +185,8 @@ void ContractionLowering::emit_tile(const Tile& tile, bool fork) {
   Value* usual = b.CreateAnd(b.CreateAnd(first_pass(), last_pass()), e_.equal(e_.amount(nest_.epilogue().addend), 0));
   usual = b.CreateAnd(usual, e_.equal(axes_[kAxisM].left, tile_m_));
   usual = fork ? b.CreateAnd(usual, b.CreateNot(inside)) : usual;
-  e_.when(usual, [&] { finish_usual(tile, sums); }, rare);
+  e_.when(
+      usual, [&] { finish_usual(tile, sums); }, rare);
 }
 
 ContractionLowering::Tile ContractionLowering::masked(const Tile& tile) {
@@ -201,7 +206,8 @@ void ContractionLowering::finish_from(const Tile& tile, Value* buffer) {
   }
 }
 
-// Address of the tile's first element. Panels: [inner][tiles][K][tile] once packed for good, [tiles][depth][tile] in the workspace.
+// Address of the tile's first element. Panels: [inner][tiles][K][tile] once packed for good, [tiles][depth][tile] in
+// the workspace.
 Value* ContractionLowering::operand_base(const Access& access, AxisId axis, Value* source, Value* place) {
   switch (access.layout) {
     case PackLayout::kPanel:
@@ -231,11 +237,14 @@ Values ContractionLowering::sum(const Tile& tile) {
   Value* depth = axes_[kAxisK].left;
   int64_t known_depth = 0;
   const bool known = Emitter::known(depth, &known_depth);
-  Value* whole = known ? e_.integer(known_depth / unroll_ * unroll_) : e_.sub(depth, e_.mod(depth, e_.integer(unroll_)));
-  // Read in place, A's stride along k may be an argument: the unrolled loop is for stride 1, where steps are displacements, and any
-  // other stride takes the loop of single steps.
+  Value* whole =
+      known ? e_.integer(known_depth / unroll_ * unroll_) : e_.sub(depth, e_.mod(depth, e_.integer(unroll_)));
+  // Read in place, A's stride along k may be an argument: the unrolled loop is for stride 1, where steps are
+  // displacements, and any other stride takes the loop of single steps.
   const bool panel = a_.layout == PackLayout::kPanel || a_.layout == PackLayout::kConstant;
-  Value* stride = panel ? e_.integer(tile_m_) : a_.layout == PackLayout::kRows ? e_.integer(1) : e_.amount(*a_.stride(kAxisK));
+  Value* stride = panel                            ? e_.integer(tile_m_)
+                  : a_.layout == PackLayout::kRows ? e_.integer(1)
+                                                   : e_.amount(*a_.stride(kAxisK));
   Value* fast_stride = Emitter::known(stride) || unroll_ == 1 ? stride : e_.integer(1);
   if (fast_stride != stride) {
     whole = e_.builder().CreateSelect(e_.equal(stride, 1), whole, e_.integer(0));
@@ -292,14 +301,16 @@ Values ContractionLowering::multiply_add(const Tile& tile, int32_t steps, Value*
   return next;
 }
 
-// Panels are padded, so only B in place ends inside a vector. Without masks each lane past the end reads the first column again.
+// Panels are padded, so only B in place ends inside a vector. Without masks each lane past the end reads the first
+// column again.
 Value* ContractionLowering::load_b(const Tile& tile, Value* pointer, int32_t vector) {
   const bool partial = tile.edge && b_.layout == PackLayout::kInPlace;
   if (!partial) {
     return e_.load_vector(e_.offset(pointer, static_cast<int64_t>(vector) * e_.lanes()));
   }
   if (!tile.masks.empty()) {
-    return e_.load_vector(e_.offset(pointer, static_cast<int64_t>(vector) * e_.lanes()), tile.masks[static_cast<size_t>(vector)]);
+    return e_.load_vector(e_.offset(pointer, static_cast<int64_t>(vector) * e_.lanes()),
+                          tile.masks[static_cast<size_t>(vector)]);
   }
   Value* result = e_.zero();
   for (int32_t lane = 0; lane < e_.lanes(); ++lane) {

@@ -1,5 +1,5 @@
-// Lowers the nest of a contraction: pack stages, register tile held in loop-carried vectors, epilogue on the finished sums.
-// Private to codegen; expects the axes of kGemm (schedules/nests.h).
+// Lowers the nest of a contraction: pack stages, register tile held in loop-carried vectors, epilogue on the finished
+// sums. Private to codegen; expects the axes of kGemm (schedules/nests.h).
 #pragma once
 
 #include "codegen/activation.h"
@@ -18,8 +18,8 @@ class ContractionLowering : public NestWalker {
   struct Tile {
     Values rows;
     int32_t vectors;
-    Values masks;         ///< per vector; empty: whole vectors
-    bool edge = false;    ///< columns end inside the tile
+    Values masks;       ///< per vector; empty: whole vectors
+    bool edge = false;  ///< columns end inside the tile
   };
 
   void stages(const Loop& loop) override;

@@ -31,30 +31,34 @@ void WindowLowering::register_tile() {
     const int64_t size = static_cast<int64_t>(vectors_) * e_.lanes();
     int64_t count = 0;
     const bool known = Emitter::known(extent(kAxisChannel), &count);
-    Value* full = known && count % size == 0 ? e_.builder().getTrue() : e_.builder().CreateNot(e_.less(left, e_.integer(size)));
+    Value* full =
+        known && count % size == 0 ? e_.builder().getTrue() : e_.builder().CreateNot(e_.less(left, e_.integer(size)));
     full = known && count < size ? e_.builder().getFalse() : full;
     // Masks of AVX-512 cost little, so a pack holds the masked body alone.
     full = !known && e_.masks() && e_.lanes() == 16 ? e_.builder().getFalse() : full;
-    e_.when(full, [&] { rows(whole); },
-            [&] {
-              if (!e_.masks()) {
-                e_.loop(e_.integer(0), left, e_.integer(1),
-                        [&](Value* i) { rows({e_.add(channel, i), 1, {}, true, packed}); });
-                return;
-              }
-              Block tail = whole;
-              tail.vectors = known ? static_cast<int32_t>((count % size + e_.lanes() - 1) / e_.lanes()) : vectors_;
-              for (int32_t v = 0; v < tail.vectors; ++v) {
-                tail.masks.push_back(e_.lane_mask(known ? e_.integer(count % size) : left, v));
-              }
-              rows(tail);
+    e_.when(
+        full, [&] { rows(whole); },
+        [&] {
+          if (!e_.masks()) {
+            e_.loop(e_.integer(0), left, e_.integer(1), [&](Value* i) {
+              rows({e_.add(channel, i), 1, {}, true, packed});
             });
+            return;
+          }
+          Block tail = whole;
+          tail.vectors = known ? static_cast<int32_t>((count % size + e_.lanes() - 1) / e_.lanes()) : vectors_;
+          for (int32_t v = 0; v < tail.vectors; ++v) {
+            tail.masks.push_back(e_.lane_mask(known ? e_.integer(count % size) : left, v));
+          }
+          rows(tail);
+        });
   };
   if (!channels_last_) {
     emit(false);
     return;
   }
-  e_.when(e_.equal(dim(kDwFilterConstant), 0), [&] { emit(false); }, [&] { emit(true); });
+  e_.when(
+      e_.equal(dim(kDwFilterConstant), 0), [&] { emit(false); }, [&] { emit(true); });
 }
 
 // Outputs of which every tap is inside the image.
@@ -80,7 +84,8 @@ WindowLowering::Range WindowLowering::taps(Value* output, bool vertical) {
 }
 
 // The inside where it holds a register tile and `condition` holds; else nothing, at the end.
-WindowLowering::Range WindowLowering::at_least(const Range& inside, const Range& whole, int64_t size, Value* condition) {
+WindowLowering::Range WindowLowering::at_least(const Range& inside, const Range& whole, int64_t size,
+                                               Value* condition) {
   llvm::IRBuilder<>& b = e_.builder();
   Value* fits = b.CreateNot(e_.less(e_.sub(inside.end, inside.begin), e_.integer(size)));
   fits = b.CreateSelect(condition, fits, b.getFalse());
@@ -119,7 +124,8 @@ void WindowLowering::rows(const Block& block) {
 }
 
 // The last tile of the inside steps back and computes some outputs again rather than end early.
-void WindowLowering::columns(const Block& block, Value* row, int32_t height, const Range& kernel_rows, bool interior_rows) {
+void WindowLowering::columns(const Block& block, Value* row, int32_t height, const Range& kernel_rows,
+                             bool interior_rows) {
   const Range whole{e_.integer(0), extent(kAxisColumn)};
   const int64_t size = static_cast<int64_t>(tile_w_) * (channels_last_ ? 1 : e_.lanes());
   Value* contiguous = e_.equal(dim(kDwStrideW), 1);
@@ -159,7 +165,8 @@ void WindowLowering::edge_pixels(const Block& block, Value* row, int32_t height,
   });
 }
 
-void WindowLowering::edge_vectors(const Block& block, Value* row, int32_t height, const Range& kernel_rows, const Range& inside) {
+void WindowLowering::edge_vectors(const Block& block, Value* row, int32_t height, const Range& kernel_rows,
+                                  const Range& inside) {
   llvm::IRBuilder<>& b = e_.builder();
   e_.loop(e_.integer(0), e_.integer(2), e_.integer(1), [&](Value* side) {
     Value *before = e_.equal(side, 0), *end = b.CreateSelect(before, inside.begin, extent(kAxisColumn));

@@ -1,5 +1,6 @@
-// Lowers the nest of a window reduction without reuse over channels (depthwise convolution): register tiles over the interior, where
-// every tap is inside the image, and clipped windows along its edges. Private to codegen; expects the axes of kDepthwise.
+// Lowers the nest of a window reduction without reuse over channels (depthwise convolution): register tiles over the
+// interior, where every tap is inside the image, and clipped windows along its edges. Private to codegen; expects the
+// axes of kDepthwise.
 #pragma once
 
 #include "codegen/activation.h"
@@ -31,7 +32,8 @@ class WindowLowering : public NestWalker {
     int32_t height, width;
     Range kernel_rows, kernel_columns;
     bool interior = false;  ///< the kernel ranges are the whole kernel
-    llvm::Value* columns_end = nullptr;  ///< vectors of columns: lanes from here on, and taps outside the image, are masked
+    llvm::Value* columns_end =
+        nullptr;  ///< vectors of columns: lanes from here on, and taps outside the image, are masked
   };
 
   void stages(const Loop&) override {}
@@ -40,7 +42,8 @@ class WindowLowering : public NestWalker {
   void rows(const Block& block);
   void columns(const Block& block, llvm::Value* row, int32_t height, const Range& kernel_rows, bool interior);
   void edge_pixels(const Block& block, llvm::Value* row, int32_t height, const Range& columns);
-  void edge_vectors(const Block& block, llvm::Value* row, int32_t height, const Range& kernel_rows, const Range& columns);
+  void edge_vectors(const Block& block, llvm::Value* row, int32_t height, const Range& kernel_rows,
+                    const Range& columns);
   void tile(const Block& block, const Tile& tile);
   void each_edge(const Range& whole, const Range& inside, const std::function<void(llvm::Value*)>& body);
   Range at_least(const Range& inside, const Range& whole, int64_t size, llvm::Value* condition);
@@ -50,7 +53,8 @@ class WindowLowering : public NestWalker {
   void finish(const Block& block, const Tile& tile, Values sums);
   llvm::Value* weight(const Block& block, llvm::Value* kernel_row, llvm::Value* kernel_column, int32_t vector);
   /// Of pixel (or vector of columns) `across`, whose first input column is `column`.
-  llvm::Value* input(const Block& block, const Tile& tile, llvm::Value* pointer, llvm::Value* column, int32_t across, int32_t vector);
+  llvm::Value* input(const Block& block, const Tile& tile, llvm::Value* pointer, llvm::Value* column, int32_t across,
+                     int32_t vector);
   llvm::Value* output_mask(const Block& block, const Tile& tile, int32_t across, int32_t vector);
   llvm::Value* strided(llvm::Value* pointer, llvm::Value* stride, llvm::Value* mask);
   llvm::Value* load_output(const Block& block, llvm::Value* pointer, llvm::Value* mask);

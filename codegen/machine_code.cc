@@ -10,7 +10,8 @@
 namespace temper {
 namespace {
 
-// Kernels keep one pointer per operand already; loop strength reduction takes a third of the compile time and makes them no faster.
+// Kernels keep one pointer per operand already; loop strength reduction takes a third of the compile time and makes
+// them no faster.
 void disable_loop_strength_reduction() {
   auto& options = llvm::cl::getRegisteredOptions();
   const auto found = options.find("disable-lsr");
@@ -32,7 +33,8 @@ void register_targets() {
 }
 
 uint32_t code_bytes(const std::vector<uint8_t>& bytes) {
-  const llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()), "kernels");
+  const llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                                     "kernels");
   llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> file = llvm::object::ObjectFile::createObjectFile(buffer);
   if (!file) {
     llvm::consumeError(file.takeError());
@@ -54,7 +56,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const Target& target
   std::string message;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, message);
   if (found == nullptr) {
-    return Error{TEMPER_UNSUPPORTED, "target " + target.name + ": this LLVM does not know " + target.triple + ": " + message};
+    return Error{TEMPER_UNSUPPORTED,
+                 "target " + target.name + ": this LLVM does not know " + target.triple + ": " + message};
   }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
@@ -63,9 +66,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const Target& target
   if (target.triple.find("hf") != std::string::npos) {
     options.FloatABIType = llvm::FloatABI::Hard;
   }
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(target.triple, target.cpu, target.features, options,
-                                                                         bare ? llvm::Reloc::Static : llvm::Reloc::PIC_, std::nullopt,
-                                                                         llvm::CodeGenOptLevel::Less));
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      target.triple, target.cpu, target.features, options, bare ? llvm::Reloc::Static : llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Less));
 }
 
 Result<ObjectFile> emit_object(llvm::Module& module, llvm::TargetMachine& machine) {

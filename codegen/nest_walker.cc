@@ -28,7 +28,9 @@ void NestWalker::loops_from(size_t place) {
 Value* NestWalker::piece(Value* left, Value* step, Value* whole) {
   int64_t size = 0, total = 0;
   if (Emitter::known(step, &size) && Emitter::known(whole, &total) && size > 0) {
-    return e_.integer(total <= size ? total : size) == left || total <= size ? left : total % size == 0 ? step : e_.minimum(step, left);
+    return e_.integer(total <= size ? total : size) == left || total <= size ? left
+           : total % size == 0                                               ? step
+                                                                             : e_.minimum(step, left);
   }
   return e_.minimum(step, left);
 }
@@ -101,12 +103,13 @@ void NestWalker::exchanged(size_t place) {
   const LoopPart &a = first.parts.front(), &b = second.parts.front();
   const std::vector<AxisState> saved = axes_;
   const AxisState state_a = axes_[a.axis], state_b = axes_[b.axis];
-  Value *step_a = e_.chunk(a.step, nest_.axes()[a.axis].extent), *step_b = e_.chunk(b.step, nest_.axes()[b.axis].extent);
+  Value *step_a = e_.chunk(a.step, nest_.axes()[a.axis].extent),
+        *step_b = e_.chunk(b.step, nest_.axes()[b.axis].extent);
   Value* kept = e_.equal(e_.amount(*first.exchanged_by), 0);
-  Value *end_outer = e_.builder().CreateSelect(kept, state_a.left, state_b.left);
-  Value *end_inner = e_.builder().CreateSelect(kept, state_b.left, state_a.left);
-  Value *step_outer = e_.builder().CreateSelect(kept, step_a, step_b);
-  Value *step_inner = e_.builder().CreateSelect(kept, step_b, step_a);
+  Value* end_outer = e_.builder().CreateSelect(kept, state_a.left, state_b.left);
+  Value* end_inner = e_.builder().CreateSelect(kept, state_b.left, state_a.left);
+  Value* step_outer = e_.builder().CreateSelect(kept, step_a, step_b);
+  Value* step_inner = e_.builder().CreateSelect(kept, step_b, step_a);
   e_.loop(e_.integer(0), end_outer, step_outer, [&](Value* outer) {
     e_.loop(e_.integer(0), end_inner, step_inner, [&](Value* inner) {
       enter(a, state_a.inside, e_.builder().CreateSelect(kept, outer, inner));

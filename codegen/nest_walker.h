@@ -1,5 +1,5 @@
-// Walks a loop nest from the outside and emits its grid, serial and exchanged loops, keeping where each axis stands; a lowering says
-// what happens at the start of an iteration and in the register region. Private to codegen.
+// Walks a loop nest from the outside and emits its grid, serial and exchanged loops, keeping where each axis stands; a
+// lowering says what happens at the start of an iteration and in the register region. Private to codegen.
 #pragma once
 
 #include <vector>

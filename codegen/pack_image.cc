@@ -26,8 +26,8 @@ void PackStage::filter_panels() const {
   };
   e.loop(e.integer(0), axes[axis].left, e.integer(access.tile), [&](Value* first) {
     Value* left = e.minimum(e.integer(access.tile), e.sub(axes[axis].left, first));
-    by_element(e.offset(from, e.mul(first, tile_stride)), e.offset(place, e.mul(first, axes[kAxisK].left)), left, tile_stride,
-               depth_offset);
+    by_element(e.offset(from, e.mul(first, tile_stride)), e.offset(place, e.mul(first, axes[kAxisK].left)), left,
+               tile_stride, depth_offset);
   });
 }
 
@@ -42,9 +42,8 @@ void PackStage::image() const {
 }
 
 void PackStage::image_rows() const {
-  e.loop(e.integer(0), axes[axis].left, e.integer(1), [&](Value* row) {
-    image_row(e.add(position(axis), row), e.offset(place, e.mul(row, axes[kAxisK].left)));
-  });
+  e.loop(e.integer(0), axes[axis].left, e.integer(1),
+         [&](Value* row) { image_row(e.add(position(axis), row), e.offset(place, e.mul(row, axes[kAxisK].left))); });
 }
 
 // A window row is one run of memory where pixels follow each other, else each of its pixels is.
@@ -111,13 +110,15 @@ void PackStage::image_row_group(const Values& pixels, Value* to) const {
   }
   e.loop(e.div(first, channels), e.ceil_div(end, channels), e.integer(1), [&](Value* index) {
     Value* start = e.mul(index, channels);
-    Value *kh = e.mul(e.div(index, kernel_w), e.amount(v.dilation_h)), *kw = e.mul(e.mod(index, kernel_w), e.amount(v.dilation_w));
+    Value *kh = e.mul(e.div(index, kernel_w), e.amount(v.dilation_h)),
+          *kw = e.mul(e.mod(index, kernel_w), e.amount(v.dilation_w));
     Values windows, valid;
     for (size_t i = 0; i < pixels.size(); ++i) {
       Value *ih = e.add(tops[i], kh), *iw = e.add(lefts[i], kw);
       valid.push_back(e.builder().CreateAnd(e.builder().CreateICmpULT(ih, e.amount(v.height)),
                                             e.builder().CreateICmpULT(iw, e.amount(v.width))));
-      windows.push_back(e.offset(source, e.add(e.mul(ih, e.amount(v.row_stride)), e.mul(iw, e.amount(v.pixel_stride)))));
+      windows.push_back(
+          e.offset(source, e.add(e.mul(ih, e.amount(v.row_stride)), e.mul(iw, e.amount(v.pixel_stride)))));
     }
     Value *low = e.maximum(start, first), *high = e.minimum(e.add(start, channels), end);
     e.loop(low, high, e.integer(kZeros), [&](Value* k) {
@@ -125,7 +126,8 @@ void PackStage::image_row_group(const Values& pixels, Value* to) const {
       for (size_t i = 0; i < pixels.size(); ++i) {
         rows.push_back(e.builder().CreateSelect(valid[i], e.offset(windows[i], e.sub(k, start)), zeros));
       }
-      transpose_rows(rows, e.offset(to, e.mul(e.sub(k, first), e.integer(access.tile))), e.minimum(e.integer(kZeros), e.sub(high, k)));
+      transpose_rows(rows, e.offset(to, e.mul(e.sub(k, first), e.integer(access.tile))),
+                     e.minimum(e.integer(kZeros), e.sub(high, k)));
     });
   });
 }
@@ -137,7 +139,8 @@ void PackStage::image_panels_of_columns() const {
     Value* panel = e.offset(place, e.mul(first, depth));
     Value* left = e.minimum(e.integer(access.tile), e.sub(count, first));
     Value* pixel = e.add(position(axis), first);
-    Value *row = e.div(pixel, out_width), *next_row = e.add(e.div(e.sub(e.add(pixel, left), e.integer(1)), out_width), e.integer(1));
+    Value *row = e.div(pixel, out_width),
+          *next_row = e.add(e.div(e.sub(e.add(pixel, left), e.integer(1)), out_width), e.integer(1));
     e.loop(row, next_row, e.integer(1), [&](Value* oh) {
       Value* row_start = e.mul(oh, out_width);
       Value *begin = e.maximum(row_start, pixel), *end = e.minimum(e.add(row_start, out_width), e.add(pixel, left));
@@ -157,8 +160,9 @@ void PackStage::image_segment(Value* row, Value* column, Value* length, Value* t
   e.loop(e.integer(0), axes[kAxisK].left, e.integer(1), start, [&](Value*, const Values& at) {
     Value *c = at[0], *kh = at[1], *kw = at[2];
     Value *ih = e.add(top, e.mul(kh, e.amount(v.dilation_h))), *iw = e.add(left, e.mul(kw, e.amount(v.dilation_w)));
-    Value* from = e.offset(source, e.add(e.mul(c, e.amount(v.channel_stride)),
-                                         e.add(e.mul(ih, e.amount(v.row_stride)), e.mul(iw, e.amount(v.pixel_stride)))));
+    Value* from =
+        e.offset(source, e.add(e.mul(c, e.amount(v.channel_stride)),
+                               e.add(e.mul(ih, e.amount(v.row_stride)), e.mul(iw, e.amount(v.pixel_stride)))));
     Value* step = e.amount(v.stride_w);
     // Elements low..high of the segment are inside the image.
     Value* low = e.minimum(length, e.ceil_div(e.maximum(e.integer(0), e.sub(e.integer(0), iw)), step));
@@ -166,7 +170,8 @@ void PackStage::image_segment(Value* row, Value* column, Value* length, Value* t
     high = b.CreateSelect(b.CreateICmpULT(ih, e.amount(v.height)), e.maximum(low, high), low);
     copy_window(at[3], from, low, high, length);
     Value *next_kw = e.add(kw, e.integer(1)), *wraps_kw = b.CreateICmpEQ(next_kw, kernel_w);
-    Value *next_kh = b.CreateSelect(wraps_kw, e.add(kh, e.integer(1)), kh), *wraps_kh = b.CreateICmpEQ(next_kh, kernel_h);
+    Value *next_kh = b.CreateSelect(wraps_kw, e.add(kh, e.integer(1)), kh),
+          *wraps_kh = b.CreateICmpEQ(next_kh, kernel_h);
     return Values{b.CreateSelect(wraps_kh, e.add(c, e.integer(1)), c), b.CreateSelect(wraps_kh, e.integer(0), next_kh),
                   b.CreateSelect(wraps_kw, e.integer(0), next_kw), e.offset(at[3], access.tile)};
   });
@@ -178,7 +183,8 @@ void PackStage::copy_window(Value* to, Value* from, Value* low, Value* high, Val
   Value* step = e.amount(access.image->stride_w);
   const auto strided = [&] {
     e.copy_run(to, nullptr, length);
-    e.loop(low, high, e.integer(1), [&](Value* j) { e.store(e.load(e.offset(from, e.mul(j, step))), e.offset(to, j)); });
+    e.loop(low, high, e.integer(1),
+           [&](Value* j) { e.store(e.load(e.offset(from, e.mul(j, step))), e.offset(to, j)); });
   };
   const auto contiguous = [&] {
     if (!e.masks()) {

@@ -9,13 +9,15 @@ using llvm::Value;
 void PackStage::emit() const {
   const auto strided = [&] {
     if (access.filter_of) {
-      e.when(enabled(*access.filter_of), [&] { filter_panels(); }, [&] { plain(); });
+      e.when(
+          enabled(*access.filter_of), [&] { filter_panels(); }, [&] { plain(); });
     } else {
       plain();
     }
   };
   if (access.image) {
-    e.when(enabled(*access.image), [&] { image(); }, strided);
+    e.when(
+        enabled(*access.image), [&] { image(); }, strided);
   } else {
     strided();
   }
@@ -38,11 +40,12 @@ void PackStage::plain_rows(Value* from) const {
   Value* depth = axes[kAxisK].left;
   e.loop(e.integer(0), axes[axis].left, e.integer(1), [&](Value* row) {
     Value *source_row = e.offset(from, e.mul(row, tile_stride)), *to = e.offset(place, e.mul(row, depth));
-    e.when(e.equal(depth_stride, 1), [&] { e.copy_run(to, source_row, depth); },
-           [&] {
-             e.loop(e.integer(0), depth, e.integer(1),
-                    [&](Value* k) { e.store(e.load(e.offset(source_row, e.mul(k, depth_stride))), e.offset(to, k)); });
-           });
+    e.when(
+        e.equal(depth_stride, 1), [&] { e.copy_run(to, source_row, depth); },
+        [&] {
+          e.loop(e.integer(0), depth, e.integer(1),
+                 [&](Value* k) { e.store(e.load(e.offset(source_row, e.mul(k, depth_stride))), e.offset(to, k)); });
+        });
   });
 }
 
@@ -55,11 +58,13 @@ void PackStage::plain_panels(Value* from, Value* tile_stride, Value* depth_strid
       by_element(panel, to, left, tile_stride, [&](Value* k) { return e.mul(k, depth_stride); });
       return;
     }
-    e.when(e.equal(tile_stride, 1), [&] { along_tile(panel, to, left, depth_stride); },
-           [&] {
-             e.when(e.equal(depth_stride, 1), [&] { along_depth(panel, to, left, tile_stride); },
-                    [&] { by_element(panel, to, left, tile_stride, [&](Value* k) { return e.mul(k, depth_stride); }); });
-           });
+    e.when(
+        e.equal(tile_stride, 1), [&] { along_tile(panel, to, left, depth_stride); },
+        [&] {
+          e.when(
+              e.equal(depth_stride, 1), [&] { along_depth(panel, to, left, tile_stride); },
+              [&] { by_element(panel, to, left, tile_stride, [&](Value* k) { return e.mul(k, depth_stride); }); });
+        });
   });
 }
 
@@ -83,18 +88,20 @@ void PackStage::along_tile(Value* from, Value* to, Value* left, Value* depth_str
       }
     });
   };
-  e.when(e.less(left, e.integer(tile)),
-         [&] {
-           if (e.masks()) {
-             rows(true);
-           } else {
-             by_element(from, to, left, e.integer(1), [&](Value* k) { return e.mul(k, depth_stride); });
-           }
-         },
-         [&] { rows(false); });
+  e.when(
+      e.less(left, e.integer(tile)),
+      [&] {
+        if (e.masks()) {
+          rows(true);
+        } else {
+          by_element(from, to, left, e.integer(1), [&](Value* k) { return e.mul(k, depth_stride); });
+        }
+      },
+      [&] { rows(false); });
 }
 
-// Depth is contiguous: four rows at a time are transposed. The last rows of a tile may be written twice, a tail repeats its last row.
+// Depth is contiguous: four rows at a time are transposed. The last rows of a tile may be written twice, a tail repeats
+// its last row.
 void PackStage::along_depth(Value* from, Value* to, Value* left, Value* tile_stride) const {
   const int32_t tile = access.tile;
   if (tile < 4) {
@@ -127,8 +134,9 @@ void PackStage::transpose_rows(const Values& rows, Value* to, Value* depth) cons
     Value* high01 = b.CreateShuffleVector(in[0], in[1], {2, 6, 3, 7});
     Value* low23 = b.CreateShuffleVector(in[2], in[3], {0, 4, 1, 5});
     Value* high23 = b.CreateShuffleVector(in[2], in[3], {2, 6, 3, 7});
-    Value* out[4] = {b.CreateShuffleVector(low01, low23, {0, 1, 4, 5}), b.CreateShuffleVector(low01, low23, {2, 3, 6, 7}),
-                     b.CreateShuffleVector(high01, high23, {0, 1, 4, 5}), b.CreateShuffleVector(high01, high23, {2, 3, 6, 7})};
+    Value* out[4] = {
+        b.CreateShuffleVector(low01, low23, {0, 1, 4, 5}), b.CreateShuffleVector(low01, low23, {2, 3, 6, 7}),
+        b.CreateShuffleVector(high01, high23, {0, 1, 4, 5}), b.CreateShuffleVector(high01, high23, {2, 3, 6, 7})};
     for (int64_t j = 0; j < 4; ++j) {
       b.CreateAlignedStore(out[j], e.offset(column(k), j * access.tile), llvm::Align(4));
     }
@@ -145,8 +153,9 @@ void PackStage::by_element(Value* from, Value* to, Value* left, Value* tile_stri
   Value* last = e.sub(left, e.integer(1));
   e.loop(e.integer(0), axes[kAxisK].left, e.integer(1), [&](Value* k) {
     Value *column = e.offset(from, depth_offset(k)), *row = e.offset(to, e.mul(k, e.integer(access.tile)));
-    e.loop(e.integer(0), e.integer(access.tile), e.integer(1),
-           [&](Value* i) { e.store(e.load(e.offset(column, e.mul(e.minimum(i, last), tile_stride))), e.offset(row, i)); });
+    e.loop(e.integer(0), e.integer(access.tile), e.integer(1), [&](Value* i) {
+      e.store(e.load(e.offset(column, e.mul(e.minimum(i, last), tile_stride))), e.offset(row, i));
+    });
   });
 }
 

@@ -1,5 +1,5 @@
-// Emits the packing of one operand's block into the workspace: panels or rows, from a strided matrix or through an image view.
-// Private to codegen; called by the contraction lowering at the loop where the nest packs.
+// Emits the packing of one operand's block into the workspace: panels or rows, from a strided matrix or through an
+// image view. Private to codegen; called by the contraction lowering at the loop where the nest packs.
 #pragma once
 
 #include "codegen/nest_walker.h"
@@ -10,9 +10,9 @@ struct PackStage {
   Emitter& e;
   const LoopNest& nest;
   const Access& access;
-  AxisId axis;                          ///< m of A, n of B
-  const std::vector<AxisState>& axes;   ///< at the start of the block
-  llvm::Value* source;                  ///< of this batch entry
+  AxisId axis;                         ///< m of A, n of B
+  const std::vector<AxisState>& axes;  ///< at the start of the block
+  llvm::Value* source;                 ///< of this batch entry
   llvm::Value* place;
 
   void emit() const;

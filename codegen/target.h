@@ -11,11 +11,11 @@
 namespace temper {
 
 struct Target {
-  std::string name;      ///< "x86_64-linux", "cortex-m4", ...; "native" resolves to the host with its CPU's features
+  std::string name;  ///< "x86_64-linux", "cortex-m4", ...; "native" resolves to the host with its CPU's features
   std::string triple, cpu, features;
-  uint16_t lanes;        ///< f32 lanes of the widest vector register used
+  uint16_t lanes;  ///< f32 lanes of the widest vector register used
   uint16_t registers;
-  bool masked_stores;    ///< tails by masked stores; else by a stack buffer
+  bool masked_stores;  ///< tails by masked stores; else by a stack buffer
 };
 
 Result<Target> find_target(const std::string& name);

@@ -42,7 +42,8 @@ Value* WindowLowering::weight(const Block& block, Value* kernel_row, Value* kern
   Value* tap = e_.add(e_.mul(kernel_row, dim(kDwKernelW)), kernel_column);
   Value* filter = e_.tensor(TEMPER_IN_B);
   if (!block.packed_filter) {
-    Value* place = e_.offset(filter, e_.add(e_.mul(e_.add(block.channel, e_.integer(int64_t{vector} * e_.lanes())), taps), tap));
+    Value* place =
+        e_.offset(filter, e_.add(e_.mul(e_.add(block.channel, e_.integer(int64_t{vector} * e_.lanes())), taps), tap));
     if (block.scalar) {
       return e_.load(place);
     }
@@ -56,7 +57,8 @@ Value* WindowLowering::weight(const Block& block, Value* kernel_row, Value* kern
   return block.scalar ? e_.load(place) : e_.load_vector(place);
 }
 
-Value* WindowLowering::input(const Block& block, const Tile& one, Value* pointer, Value* column, int32_t across, int32_t vector) {
+Value* WindowLowering::input(const Block& block, const Tile& one, Value* pointer, Value* column, int32_t across,
+                             int32_t vector) {
   if (block.scalar) {
     return e_.load(pointer);
   }
@@ -73,14 +75,19 @@ Value* WindowLowering::input(const Block& block, const Tile& one, Value* pointer
   const auto lanes = [&](Value* value) { return e_.splat(b.CreateSExtOrTrunc(value, b.getInt32Ty())); };
   Value* columns = b.CreateAdd(lanes(column), b.CreateMul(e_.lane_numbers(), lanes(stride)));
   Value* mask = b.CreateAnd(b.CreateICmpULT(columns, lanes(dim(kDwInW))), output_mask(block, one, across, 0));
-  return e_.choose(e_.equal(stride, 1), [&] { return Values{e_.load_vector(pointer, mask)}; },
-                   [&] { return Values{strided(pointer, stride, mask)}; })
+  return e_
+      .choose(
+          e_.equal(stride, 1), [&] { return Values{e_.load_vector(pointer, mask)}; },
+          [&] { return Values{strided(pointer, stride, mask)}; })
       .front();
 }
 
-void WindowLowering::one_tap(const Block& block, const Tile& one, Value* kernel_row, Value* kernel_column, Values& sums) {
-  Value* input_row = e_.add(e_.sub(e_.mul(one.row, dim(kDwStrideH)), dim(kDwPadTop)), e_.mul(kernel_row, dim(kDwDilationH)));
-  Value* first = e_.add(e_.sub(e_.mul(one.column, dim(kDwStrideW)), dim(kDwPadLeft)), e_.mul(kernel_column, dim(kDwDilationW)));
+void WindowLowering::one_tap(const Block& block, const Tile& one, Value* kernel_row, Value* kernel_column,
+                             Values& sums) {
+  Value* input_row =
+      e_.add(e_.sub(e_.mul(one.row, dim(kDwStrideH)), dim(kDwPadTop)), e_.mul(kernel_row, dim(kDwDilationH)));
+  Value* first =
+      e_.add(e_.sub(e_.mul(one.column, dim(kDwStrideW)), dim(kDwPadLeft)), e_.mul(kernel_column, dim(kDwDilationW)));
   Value* base = image_at(block, input_row, first);
   const int64_t step = channels_last_ || block.scalar ? 1 : e_.lanes();
   for (int32_t v = 0; v < block.vectors; ++v) {
@@ -88,7 +95,8 @@ void WindowLowering::one_tap(const Block& block, const Tile& one, Value* kernel_
     for (int32_t t = 0; t < one.height; ++t) {
       for (int32_t i = 0; i < one.width; ++i) {
         Value* columns = e_.mul(e_.integer(i * step), dim(kDwStrideW));
-        Value* at = e_.add(e_.mul(e_.mul(e_.integer(t), dim(kDwStrideH)), dim(kDwInRow)), e_.mul(columns, dim(kDwInPixel)));
+        Value* at =
+            e_.add(e_.mul(e_.mul(e_.integer(t), dim(kDwStrideH)), dim(kDwInRow)), e_.mul(columns, dim(kDwInPixel)));
         Value* value = input(block, one, e_.offset(base, at), e_.add(first, columns), i, v);
         Value*& sum = sums[static_cast<size_t>((t * one.width + i) * block.vectors + v)];
         sum = e_.fma(value, factor, sum);
@@ -101,22 +109,24 @@ Values WindowLowering::sums_by_loops(const Block& block, const Tile& one) {
   Value* zero = block.scalar ? llvm::ConstantFP::get(e_.float_type(), 0.0) : e_.zero();
   Values sums(static_cast<size_t>(one.height * one.width * block.vectors), zero);
   int64_t begin = 1, end = 0;
-  const bool short_row = Emitter::known(one.kernel_columns.begin, &begin) && Emitter::known(one.kernel_columns.end, &end) &&
-                         begin == 0 && end <= kMaxUnrolledRow;
-  return e_.loop(one.kernel_rows.begin, one.kernel_rows.end, e_.integer(1), sums, [&](Value* kernel_row, const Values& carried) {
-    Values row = carried;
-    if (short_row) {
-      for (int64_t kernel_column = 0; kernel_column < end; ++kernel_column) {
-        one_tap(block, one, kernel_row, e_.integer(kernel_column), row);
-      }
-      return row;
-    }
-    return e_.loop(one.kernel_columns.begin, one.kernel_columns.end, e_.integer(1), row, [&](Value* kernel_column, const Values& inner) {
-      Values next = inner;
-      one_tap(block, one, kernel_row, kernel_column, next);
-      return next;
-    });
-  });
+  const bool short_row = Emitter::known(one.kernel_columns.begin, &begin) &&
+                         Emitter::known(one.kernel_columns.end, &end) && begin == 0 && end <= kMaxUnrolledRow;
+  return e_.loop(one.kernel_rows.begin, one.kernel_rows.end, e_.integer(1), sums,
+                 [&](Value* kernel_row, const Values& carried) {
+                   Values row = carried;
+                   if (short_row) {
+                     for (int64_t kernel_column = 0; kernel_column < end; ++kernel_column) {
+                       one_tap(block, one, kernel_row, e_.integer(kernel_column), row);
+                     }
+                     return row;
+                   }
+                   return e_.loop(one.kernel_columns.begin, one.kernel_columns.end, e_.integer(1), row,
+                                  [&](Value* kernel_column, const Values& inner) {
+                                    Values next = inner;
+                                    one_tap(block, one, kernel_row, kernel_column, next);
+                                    return next;
+                                  });
+                 });
 }
 
 // Everything known: each input vector is loaded once for all taps and output rows that use it.
@@ -168,7 +178,9 @@ Value* WindowLowering::load_output(const Block& block, Value* pointer, Value* ma
 
 void WindowLowering::finish(const Block& block, const Tile& one, Values sums) {
   const int64_t step = channels_last_ || block.scalar ? 1 : e_.lanes();
-  const auto index = [&](int32_t t, int32_t i, int32_t v) { return static_cast<size_t>((t * one.width + i) * block.vectors + v); };
+  const auto index = [&](int32_t t, int32_t i, int32_t v) {
+    return static_cast<size_t>((t * one.width + i) * block.vectors + v);
+  };
   Value* first = e_.add(e_.mul(position(kAxisImage), dim(kDwOutN)), e_.mul(block.channel, dim(kDwOutC)));
   first = e_.add(first, e_.add(e_.mul(one.row, dim(kDwOutRow)), e_.mul(one.column, dim(kDwOutPixel))));
   const auto place = [&](Value* base, int32_t t, int32_t i, int32_t v) {

@@ -7,7 +7,8 @@ void add_operands(LoopNest& nest, const NestInput& input) {
   Access image;
   image.tensor = TEMPER_IN_A;
   image.strided_vectors = true;  // columns of a strided convolution
-  image.terms = {{kAxisImage, input.dim(kDwInN)}, {kAxisChannel, input.dim(kDwInC)}, {kAxisColumn, input.dim(kDwInPixel)}};
+  image.terms = {
+      {kAxisImage, input.dim(kDwInN)}, {kAxisChannel, input.dim(kDwInC)}, {kAxisColumn, input.dim(kDwInPixel)}};
   ImageView view;
   view.enabled = Amount::constant(1);
   view.enabled_value = 1;
@@ -33,8 +34,8 @@ void add_operands(LoopNest& nest, const NestInput& input) {
   out.tensor = TEMPER_OUT;
   nest.add_access(image);
   nest.add_access(filter);
-  nest.set_epilogue({input.dim(kDwBias), Amount::constant(0), input.dim(kDwAddend), input.dim(kDwActivation), input.dim(kDwClipLow),
-                     input.dim(kDwClipHigh), 0});
+  nest.set_epilogue({input.dim(kDwBias), Amount::constant(0), input.dim(kDwAddend), input.dim(kDwActivation),
+                     input.dim(kDwClipLow), input.dim(kDwClipHigh), 0});
   nest.add_access(out);
 }
 
@@ -62,7 +63,13 @@ Result<LoopNest> depthwise_nest(const NestInput& input, bool channels_last) {
   const int32_t block = channels_last ? knobs[kDwKnobVectors] * lanes : 1;
   const SplitLoops channel = chain.take(nest.split(nest.loop_of(kAxisChannel), fixed(block)));
   const SplitLoops vector = chain.take(nest.split(channels_last ? channel.inner : column.inner, fixed(lanes)));
-  std::vector<LoopId> order = {nest.loop_of(kAxisImage), channel.outer, row.outer, row_tile.outer, column.outer, kernel_row, kernel_column,
+  std::vector<LoopId> order = {nest.loop_of(kAxisImage),
+                               channel.outer,
+                               row.outer,
+                               row_tile.outer,
+                               column.outer,
+                               kernel_row,
+                               kernel_column,
                                row_tile.inner};
   order.push_back(channels_last ? column.inner : channel.inner);
   order.push_back(vector.outer);

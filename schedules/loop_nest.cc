@@ -81,7 +81,8 @@ Result<SplitLoops> LoopNest::split(LoopId id, Chunk factor) {
     return refuse("split: " + loop.name + " is fused, unrolled, vectorized or parallel already");
   }
   if (factor.known() && factor.amount.value < 1) {
-    return refuse("split: factor of " + loop.name + " is " + std::to_string(factor.amount.value) + ", must be at least 1");
+    return refuse("split: factor of " + loop.name + " is " + std::to_string(factor.amount.value) +
+                  ", must be at least 1");
   }
   if (factor.multiple < 1) {
     return refuse("split: factor of " + loop.name + " must be rounded to at least 1");
@@ -104,8 +105,8 @@ Result<SplitLoops> LoopNest::split(LoopId id, Chunk factor) {
   return SplitLoops{outer.id, inner.id};
 }
 
-// A sum lives in registers from its first to its last term, unless its passes are declared to meet in the output: inside a register
-// reduction only loops of a known, small size can stand, because they become the register tile.
+// A sum lives in registers from its first to its last term, unless its passes are declared to meet in the output:
+// inside a register reduction only loops of a known, small size can stand, because they become the register tile.
 Result<bool> LoopNest::check_reductions(const std::vector<Loop>& loops) const {
   for (size_t i = 0; i < loops.size(); ++i) {
     if (spatial(loops[i]) || loops[i].accumulates_in_output) {
@@ -146,7 +147,8 @@ Result<bool> LoopNest::reorder(const std::vector<LoopId>& order) {
   for (size_t i = 0; i < loops.size(); ++i) {
     for (size_t j = i + 1; j < loops.size(); ++j) {
       if (loops[i].parts.front().axis == loops[j].parts.front().axis && find(loops[i].id) > find(loops[j].id)) {
-        return refuse("reorder: " + loops[i].name + " would stand outside " + loops[j].name + ", which it is a part of");
+        return refuse("reorder: " + loops[i].name + " would stand outside " + loops[j].name +
+                      ", which it is a part of");
       }
     }
   }
@@ -184,7 +186,8 @@ Result<LoopId> LoopNest::fuse(LoopId outer, LoopId inner) {
     return refuse("fuse: " + a.name + " and " + b.name + " must both be serial");
   }
   // An exchange survives only as that of the last two parts.
-  if ((a.exchanged_by && (a.parts.size() != 1 || b.parts.size() != 1)) || (position > 0 && loops_[position - 1].exchanged_by)) {
+  if ((a.exchanged_by && (a.parts.size() != 1 || b.parts.size() != 1)) ||
+      (position > 0 && loops_[position - 1].exchanged_by)) {
     return refuse("fuse: " + a.name + " and " + b.name + " would part two exchanged loops");
   }
   Loop fused = a;
@@ -227,10 +230,11 @@ Result<bool> LoopNest::check_vector_strides(AxisId axis) const {
     if (stride == nullptr || stride->is(1)) {
       continue;
     }
-    const bool packed = (access.layout == PackLayout::kPanel || access.layout == PackLayout::kConstant) && access.tile_axis == axis;
+    const bool packed =
+        (access.layout == PackLayout::kPanel || access.layout == PackLayout::kConstant) && access.tile_axis == axis;
     if (!packed && !access.strided_vectors) {
-      return refuse("vectorize: tensor " + std::to_string(access.tensor) + " is neither contiguous along " + axes_[axis].name +
-                    " nor packed in panels of it");
+      return refuse("vectorize: tensor " + std::to_string(access.tensor) + " is neither contiguous along " +
+                    axes_[axis].name + " nor packed in panels of it");
     }
   }
   return true;
@@ -303,7 +307,8 @@ Result<bool> LoopNest::compute_at(LoopId id) {
   return true;
 }
 
-// Inside the loop at `position`, the operand's part must be bounded by a split factor or a constant: it decides the workspace.
+// Inside the loop at `position`, the operand's part must be bounded by a split factor or a constant: it decides the
+// workspace.
 Result<bool> LoopNest::check_footprint(const Access& access, size_t position) const {
   for (const Term& term : access.terms) {
     bool bounded = axes_[term.axis].extent.known();
@@ -313,14 +318,16 @@ Result<bool> LoopNest::check_footprint(const Access& access, size_t position) co
       }
     }
     if (!bounded) {
-      return refuse("pack: the extent of " + axes_[term.axis].name + " inside " + loops_[position].name + " is unknown; split it first");
+      return refuse("pack: the extent of " + axes_[term.axis].name + " inside " + loops_[position].name +
+                    " is unknown; split it first");
     }
   }
   return true;
 }
 
 Result<bool> LoopNest::pack(temper_tensor tensor, PackLayout layout, AxisId tile_axis, int32_t tile, LoopId at) {
-  auto found = std::find_if(accesses_.begin(), accesses_.end(), [&](const Access& access) { return access.tensor == tensor; });
+  auto found =
+      std::find_if(accesses_.begin(), accesses_.end(), [&](const Access& access) { return access.tensor == tensor; });
   if (found == accesses_.end() || tensor == TEMPER_OUT) {
     return refuse("pack: the tensor is not an operand of the nest");
   }

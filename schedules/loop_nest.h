@@ -1,5 +1,6 @@
-// The loop nest of a template as data, and the primitives that transform it. Built by nests.h, walked by codegen, which emits exactly
-// the loops found here. Never knows an instruction set; every primitive refuses with a reason and then leaves the nest unchanged.
+// The loop nest of a template as data, and the primitives that transform it. Built by nests.h, walked by codegen, which
+// emits exactly the loops found here. Never knows an instruction set; every primitive refuses with a reason and then
+// leaves the nest unchanged.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace temper {
 
-/// A size: a number, or an argument of the kernel (an index into args of temper_kernel), or the quotient of two arguments.
+/// A size: a number, or an argument of the kernel (an index into args of temper_kernel), or the quotient of two
+/// arguments.
 struct Amount {
   enum class Kind : uint8_t { kConstant, kArgument, kQuotient };
   Kind kind = Kind::kConstant;
@@ -48,7 +50,8 @@ struct Axis {
   Amount extent;
 };
 
-/// The loop runs over `span` elements of the axis (the part that the enclosing loop of the same axis leaves it), `step` at a time.
+/// The loop runs over `span` elements of the axis (the part that the enclosing loop of the same axis leaves it), `step`
+/// at a time.
 struct LoopPart {
   AxisId axis = 0;
   Chunk span, step;
@@ -58,15 +61,15 @@ struct Loop {
   LoopId id = 0;
   std::string name;
   LoopKind kind = LoopKind::kSerial;
-  std::vector<LoopPart> parts;            ///< one; several, outermost first, after fuse
-  bool accumulates_in_output = false;     ///< reduction passes whose partial sums wait in the output
-  std::optional<Amount> exchanged_by;     ///< when not 0, changes places with the next loop; fused: its last two parts do
+  std::vector<LoopPart> parts;         ///< one; several, outermost first, after fuse
+  bool accumulates_in_output = false;  ///< reduction passes whose partial sums wait in the output
+  std::optional<Amount> exchanged_by;  ///< when not 0, changes places with the next loop; fused: its last two parts do
 };
 
-/// Image-to-rows view of an operand: element (pixel, depth), pixel = (oh, ow), depth = the window position and the channel; zero
-/// outside the image. Strides in elements.
+/// Image-to-rows view of an operand: element (pixel, depth), pixel = (oh, ow), depth = the window position and the
+/// channel; zero outside the image. Strides in elements.
 struct ImageView {
-  Amount enabled;           ///< the view is used where this amount equals `enabled_value`
+  Amount enabled;  ///< the view is used where this amount equals `enabled_value`
   int32_t enabled_value = 0;
   bool channels_last = false;  ///< depth = (kh, kw, c), else (c, kh, kw)
   Amount height, width, out_width, kernel_h, kernel_w, stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w;
@@ -89,9 +92,9 @@ struct Access {
   std::optional<ImageView> filter_of = std::nullopt;
   bool strided_vectors = false;  ///< vectors along an axis of another stride than 1 are gathered
   PackLayout layout = PackLayout::kInPlace;
-  LoopId pack_at = 0;      ///< kPanel, kRows: packed at the start of each iteration of this loop
-  AxisId tile_axis = 0;    ///< the axis that panels are tiles of
-  int32_t tile = 0;        ///< elements of tile_axis per panel; 1 for kRows
+  LoopId pack_at = 0;    ///< kPanel, kRows: packed at the start of each iteration of this loop
+  AxisId tile_axis = 0;  ///< the axis that panels are tiles of
+  int32_t tile = 0;      ///< elements of tile_axis per panel; 1 for kRows
 
   const Amount* stride(AxisId axis) const;
 };
@@ -125,7 +128,8 @@ class LoopNest {
   Result<bool> unroll(LoopId loop);
   Result<bool> vectorize(LoopId loop);
   Result<bool> parallel(LoopId loop);
-  /// Partial sums of this reduction loop wait in the output between its iterations, so that spatial loops may be inside it.
+  /// Partial sums of this reduction loop wait in the output between its iterations, so that spatial loops may be inside
+  /// it.
   Result<bool> accumulate_in_output(LoopId loop);
   /// The epilogue runs in each iteration of `loop`, on the sums finished there.
   Result<bool> compute_at(LoopId loop);

@@ -8,7 +8,8 @@
 
 namespace temper {
 
-/// What a nest is made from. With dims, everything is a number; without, dims and run knobs are arguments (args: dims, then knobs).
+/// What a nest is made from. With dims, everything is a number; without, dims and run knobs are arguments (args: dims,
+/// then knobs).
 struct NestInput {
   const std::vector<int32_t>* dims = nullptr;
   std::vector<int32_t> knobs;  ///< one value per knob of the template

@@ -111,8 +111,10 @@ std::vector<int32_t> random_gemm_knobs(std::mt19937& random, const std::vector<i
   return knobs;
 }
 
-/// Runs the kernel over the grid cut into pieces, all tensors ending (or starting) at inaccessible pages; compares exactly.
-void check_gemm(KernelLoader& loader, const Target& target, const KernelCase& one, KernelMode mode, std::mt19937& random) {
+/// Runs the kernel over the grid cut into pieces, all tensors ending (or starting) at inaccessible pages; compares
+/// exactly.
+void check_gemm(KernelLoader& loader, const Target& target, const KernelCase& one, KernelMode mode,
+                std::mt19937& random) {
   CAPTURE(one.text());
   CAPTURE(static_cast<int>(mode));
   const Result<ObjectFile> object = compile_kernels(target, {{TemplateId::kGemm, mode, one.dims, one.knobs, "kernel"}});
@@ -139,8 +141,9 @@ void check_gemm(KernelLoader& loader, const Target& target, const KernelCase& on
   }
   PagedTensor packed(constant.size(), edge);
   std::copy(constant.begin(), constant.end(), packed.data());
-  (one.knobs[kKnobA] == kConstant ? use_a : one.knobs[kKnobB] == kConstant ? use_b : use_a) =
-      constant.empty() ? use_a : packed.data();
+  (one.knobs[kKnobA] == kConstant   ? use_a
+   : one.knobs[kKnobB] == kConstant ? use_b
+                                    : use_a) = constant.empty() ? use_a : packed.data();
   // The end of the workspace counts, its start is aligned by contract.
   PagedTensor workspace((gemm_workspace_floats(one.dims, one.knobs) + 15) / 16 * 16, PagedTensor::Edge::kEnd);
   std::vector<int32_t> args = one.dims;
@@ -172,7 +175,7 @@ TEST_CASE("a matmul kernel equals the naive sum for random shapes, knobs and pie
   REQUIRE(loader.ok());
   for (const Target& target : runnable_targets()) {
     CAPTURE(target.name);
-    for (int i = 0; i < 80; ++i) {
+    for (int i = 0; i < 50; ++i) {
       const KernelMode mode = i % 2 == 0 ? KernelMode::kBaked : KernelMode::kPack;
       KernelCase one;
       one.dims = dims_of(random_matmul(random));
@@ -189,7 +192,7 @@ TEST_CASE("a convolution kernel equals the naive sum for random shapes, layouts,
   REQUIRE(loader.ok());
   for (const Target& target : runnable_targets()) {
     CAPTURE(target.name);
-    for (int i = 0; i < 80; ++i) {
+    for (int i = 0; i < 50; ++i) {
       const KernelMode mode = i % 2 == 0 ? KernelMode::kBaked : KernelMode::kPack;
       Workload workload = random_conv(random);
       while (template_of(workload) != TemplateId::kGemm) {

@@ -26,7 +26,8 @@ struct GemmOffset {
     if (ih < 0 || ih >= dims[kGemmImageH] || iw < 0 || iw >= dims[kGemmImageW]) {
       return -1;
     }
-    return ih * dims[kGemmImageRowStride] + iw * dims[kGemmImagePixelStride] + int64_t{c} * dims[kGemmImageChannelStride];
+    return ih * dims[kGemmImageRowStride] + iw * dims[kGemmImagePixelStride] +
+           int64_t{c} * dims[kGemmImageChannelStride];
   }
 
   int64_t a(int32_t g, int32_t m, int32_t k) const {
@@ -54,7 +55,8 @@ struct GemmOffset {
   }
 
   int64_t out(int32_t g, int32_t m, int32_t n) const {
-    return outer(g) * dims[kGemmCOuter] + inner(g) * dims[kGemmCInner] + int64_t{m} * dims[kGemmCM] + int64_t{n} * dims[kGemmCN];
+    return outer(g) * dims[kGemmCOuter] + inner(g) * dims[kGemmCInner] + int64_t{m} * dims[kGemmCM] +
+           int64_t{n} * dims[kGemmCN];
   }
 };
 
@@ -168,7 +170,8 @@ std::vector<float> packed_constant(const std::vector<int32_t>& dims, const float
   const GemmOffset at{dims};
   const int32_t extent = is_a ? dims[kGemmM] : dims[kGemmN], depth = dims[kGemmK];
   const int32_t whole = round_up(extent, tile);
-  std::vector<float> packed(static_cast<size_t>(dims[kGemmBatchInner]) * static_cast<size_t>(whole) * static_cast<size_t>(depth), 0.0f);
+  std::vector<float> packed(
+      static_cast<size_t>(dims[kGemmBatchInner]) * static_cast<size_t>(whole) * static_cast<size_t>(depth), 0.0f);
   for (int32_t g = 0; g < dims[kGemmBatchInner]; ++g) {
     for (int32_t k = 0; k < depth; ++k) {
       for (int32_t i = 0; i < extent; ++i) {
@@ -182,7 +185,9 @@ std::vector<float> packed_constant(const std::vector<int32_t>& dims, const float
 
 namespace {
 
-int32_t block(int32_t knob, int32_t extent, int32_t tile) { return std::min(round_up(knob, tile), round_up(extent, tile)); }
+int32_t block(int32_t knob, int32_t extent, int32_t tile) {
+  return std::min(round_up(knob, tile), round_up(extent, tile));
+}
 
 }  // namespace
 
@@ -200,13 +205,14 @@ size_t gemm_workspace_floats(const std::vector<int32_t>& dims, const std::vector
   return static_cast<size_t>((a ? round_up(block_m * block_k, 16) : 0) + (b ? round_up(block_n * block_k, 16) : 0));
 }
 
-std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float* image, const float* filter, const float* bias,
-                                   const float* addend) {
+std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float* image, const float* filter,
+                                   const float* bias, const float* addend) {
   const int64_t size = int64_t{dims[kDwBatch]} * dims[kDwC] * dims[kDwOutH] * dims[kDwOutW];
   std::vector<float> out(static_cast<size_t>(size));
   for (int64_t at = 0; at < size; ++at) {
     const int64_t ow = at % dims[kDwOutW], oh = at / dims[kDwOutW] % dims[kDwOutH];
-    const int64_t c = at / dims[kDwOutW] / dims[kDwOutH] % dims[kDwC], n = at / dims[kDwOutW] / dims[kDwOutH] / dims[kDwC];
+    const int64_t c = at / dims[kDwOutW] / dims[kDwOutH] % dims[kDwC],
+                  n = at / dims[kDwOutW] / dims[kDwOutH] / dims[kDwC];
     double sum = 0.0;
     for (int32_t kh = 0; kh < dims[kDwKernelH]; ++kh) {
       for (int32_t kw = 0; kw < dims[kDwKernelW]; ++kw) {
@@ -214,14 +220,16 @@ std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float
         const int64_t iw = ow * dims[kDwStrideW] - dims[kDwPadLeft] + int64_t{kw} * dims[kDwDilationW];
         if (ih >= 0 && ih < dims[kDwInH] && iw >= 0 && iw < dims[kDwInW]) {
           const float x = image[n * dims[kDwInN] + c * dims[kDwInC] + ih * dims[kDwInRow] + iw * dims[kDwInPixel]];
-          sum += static_cast<double>(x) * static_cast<double>(filter[(c * dims[kDwKernelH] + kh) * dims[kDwKernelW] + kw]);
+          sum +=
+              static_cast<double>(x) * static_cast<double>(filter[(c * dims[kDwKernelH] + kh) * dims[kDwKernelW] + kw]);
         }
       }
     }
     const int64_t place = n * dims[kDwOutN] + c * dims[kDwOutC] + oh * dims[kDwOutRow] + ow * dims[kDwOutPixel];
     sum += dims[kDwBias] != 0 ? static_cast<double>(bias[c]) : 0.0;
     sum += dims[kDwAddend] != 0 ? static_cast<double>(addend[place]) : 0.0;
-    out[static_cast<size_t>(place)] = activate(static_cast<float>(sum), dims[kDwActivation], dims[kDwClipLow], dims[kDwClipHigh]);
+    out[static_cast<size_t>(place)] =
+        activate(static_cast<float>(sum), dims[kDwActivation], dims[kDwClipLow], dims[kDwClipHigh]);
   }
   return out;
 }

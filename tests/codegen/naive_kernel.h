@@ -1,5 +1,5 @@
-// Kernels computed one element at a time straight from the dims of a template, and tensors between inaccessible pages. For the tests
-// of codegen; knows nothing of how kernels are generated.
+// Kernels computed one element at a time straight from the dims of a template, and tensors between inaccessible pages.
+// For the tests of codegen; knows nothing of how kernels are generated.
 #pragma once
 
 #include <cstdint>
@@ -45,14 +45,15 @@ struct GemmSizes {
 };
 GemmSizes gemm_sizes(const std::vector<int32_t>& dims);
 /// a, b as matrices of the template, before any packing.
-std::vector<float> naive_gemm(const std::vector<int32_t>& dims, const float* a, const float* b, const float* bias, const float* addend);
+std::vector<float> naive_gemm(const std::vector<int32_t>& dims, const float* a, const float* b, const float* bias,
+                              const float* addend);
 /// [g inner][tiles][K][tile] of the constant operand.
 std::vector<float> packed_constant(const std::vector<int32_t>& dims, const float* operand, bool is_a, int32_t tile);
 int32_t gemm_items(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs);
 size_t gemm_workspace_floats(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs);
 
-std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float* image, const float* filter, const float* bias,
-                                   const float* addend);
+std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float* image, const float* filter,
+                                   const float* bias, const float* addend);
 /// [ceil(C / block)][kh][kw][block].
 std::vector<float> packed_depthwise_filter(const std::vector<int32_t>& dims, const float* filter, int32_t block);
 int32_t depthwise_items(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs);

@@ -1,4 +1,5 @@
-// Reads the symbols of a relocatable ELF object, 32 or 64 bit, little-endian; enough to see what an object needs and offers.
+// Reads the symbols of a relocatable ELF object, 32 or 64 bit, little-endian; enough to see what an object needs and
+// offers.
 #pragma once
 
 #include <cstdint>

@@ -89,8 +89,8 @@ TEST_CASE("requests that no kernel can serve are refused with the reason") {
   workload.op = Operator::kMatmul;
   workload.matmul = {1, 8, 8, 8, false, true, false, false, false, false};
   const auto refusal = [&](std::vector<int32_t> knobs) {
-    const Result<ObjectFile> object =
-        compile_kernels(target, {{TemplateId::kGemm, KernelMode::kBaked, dims_of(workload), std::move(knobs), "kernel"}});
+    const Result<ObjectFile> object = compile_kernels(
+        target, {{TemplateId::kGemm, KernelMode::kBaked, dims_of(workload), std::move(knobs), "kernel"}});
     return object.ok() ? std::string() : object.error().message;
   };
   CHECK(refusal({4, 1, 4, 1, kDirect, kPanel, 8, 8, 8, 0}) == "");
