@@ -42,8 +42,8 @@ Result<Config> config_of(const Space& space, const std::vector<int32_t>& knobs) 
       ++choice;
     }
     if (choice == space.choice_count(knob)) {
-      return Error{TEMPER_INVALID_ARGUMENT,
-                   std::string("knob ") + space.view().knob(knob).name + " has no value " + std::to_string(knobs[knob])};
+      return Error{TEMPER_INVALID_ARGUMENT, std::string("knob ") + space.view().knob(knob).name + " has no value " +
+                                                std::to_string(knobs[knob])};
     }
     config.choice[knob] = static_cast<uint8_t>(choice);
   }
@@ -81,7 +81,8 @@ Result<CompiledWorkload> CompiledWorkload::create(const Workload& workload, cons
   }
   int32_t knobs[TEMPER_MAX_KNOBS];
   space.values_of(*config, knobs);
-  const KernelRequest request{template_of(workload), options.mode, dims_of(workload), {knobs, knobs + space.knob_count()}, "kernel"};
+  const KernelRequest request{
+      template_of(workload), options.mode, dims_of(workload), {knobs, knobs + space.knob_count()}, "kernel"};
   const Result<ObjectFile> object = compile_kernels(target, {request});
   if (!object) {
     return object.error();
@@ -109,7 +110,8 @@ Result<bool> CompiledWorkload::run(const std::array<const float*, TEMPER_TENSOR_
   const std::array<uint32_t, TEMPER_TENSOR_COUNT> elements = tensor_elements(workload_);
   for (size_t which = TEMPER_IN_A; which < TEMPER_TENSOR_COUNT; ++which) {
     if (elements[which] > 0 && inputs[which] == nullptr) {
-      return Error{TEMPER_INVALID_ARGUMENT, "tensor " + std::to_string(which) + " of " + canonical_text(workload_) + " is missing"};
+      return Error{TEMPER_INVALID_ARGUMENT,
+                   "tensor " + std::to_string(which) + " of " + canonical_text(workload_) + " is missing"};
     }
   }
   if (out.size != elements[TEMPER_OUT]) {

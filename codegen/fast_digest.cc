@@ -11,8 +11,8 @@ constexpr uint32_t kPolynomial = 0xEDB88320u;
 constexpr uint32_t kMinusZero = 0x80000000u;
 using Table = std::array<std::array<uint32_t, 256>, 8>;
 
-/// table[k][b]: the CRC of byte b followed by k zero bytes. Source: M. Kounavis, F. Berry, "A Systematic Approach to Building High
-/// Performance Software-based CRC Generators", 2005 (slicing by 8).
+/// table[k][b]: the CRC of byte b followed by k zero bytes. Source: M. Kounavis, F. Berry, "A Systematic Approach to
+/// Building High Performance Software-based CRC Generators", 2005 (slicing by 8).
 constexpr Table make_table() {
   Table table{};
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -39,8 +39,8 @@ uint32_t counted_pattern(const float* element) {
 
 /// Four bytes of a word, lowest first, with `zeros` more bytes behind them.
 uint32_t sliced(uint32_t word, size_t zeros) {
-  return kTable[zeros + 3][word & 0xFFu] ^ kTable[zeros + 2][word >> 8 & 0xFFu] ^ kTable[zeros + 1][word >> 16 & 0xFFu] ^
-         kTable[zeros][word >> 24];
+  return kTable[zeros + 3][word & 0xFFu] ^ kTable[zeros + 2][word >> 8 & 0xFFu] ^
+         kTable[zeros + 1][word >> 16 & 0xFFu] ^ kTable[zeros][word >> 24];
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Version of the kernel generator: part of the fingerprint, so that results of code that is no longer made become hints. Raise it
-// with every change that alters the machine code of existing configs. Read by the host tools alone.
+// Version of the kernel generator: part of the fingerprint, so that results of code that is no longer made become
+// hints. Raise it with every change that alters the machine code of existing configs. Read by the host tools alone.
 #pragma once
 
 #include <cstdint>

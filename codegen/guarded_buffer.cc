@@ -9,7 +9,8 @@ namespace temper {
 namespace {
 
 constexpr size_t kAlignment = 64;
-/// Unreadable on either side: a wrong stride goes past a page easily. Addresses cost nothing. A multiple of every page size in use.
+/// Unreadable on either side: a wrong stride goes past a page easily. Addresses cost nothing. A multiple of every page
+/// size in use.
 constexpr size_t kUnreadableBytes = size_t{4} << 20;
 constexpr size_t kGuardBytes = kGuardElements * sizeof(float);
 static_assert(kGuardBytes % kAlignment == 0, "the front guard must not disturb the alignment of the tensor");

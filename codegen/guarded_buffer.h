@@ -1,5 +1,5 @@
-// Memory for a tensor of a candidate that may write anywhere: 64-byte aligned, guard elements around it, and unreadable pages
-// right behind the guard and in front. Called by worker_bench. Never grows.
+// Memory for a tensor of a candidate that may write anywhere: 64-byte aligned, guard elements around it, and unreadable
+// pages right behind the guard and in front. Called by worker_bench. Never grows.
 #pragma once
 
 #include <cstddef>

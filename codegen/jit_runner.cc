@@ -23,13 +23,17 @@ uint64_t steady_ns() {
 }  // namespace
 
 JitRunner::JitRunner(std::vector<uint8_t> setup, std::vector<std::string> workloads, const JitRunnerOptions& options)
-    : options_(options), setup_(std::move(setup)), workloads_(std::move(workloads)), digests_(workloads_.size()),
+    : options_(options),
+      setup_(std::move(setup)),
+      workloads_(std::move(workloads)),
+      digests_(workloads_.size()),
       cache_(options.cached_object_bytes) {}
 
 JitRunner::~JitRunner() = default;
 
 Result<std::unique_ptr<JitRunner>> JitRunner::create(const temper_pack& pack, const temper_facts& facts,
-                                                     std::vector<std::string> workloads, const JitRunnerOptions& options) {
+                                                     std::vector<std::string> workloads,
+                                                     const JitRunnerOptions& options) {
   PackView view;
   const char* reason = "";
   const Status opened = PackView::open(pack, &view, &reason);
@@ -105,7 +109,8 @@ Status JitRunner::build(uint8_t index, uint32_t workload, const Config& config) 
 bool JitRunner::poll_build(uint8_t index, temper_outcome* outcome, uint32_t* build_us) {
   step();
   const Slot& slot = slots_[index];
-  // The tuner has one run in flight: a check that waits for its digest would hold up everybody, so a build that is ahead of it waits.
+  // The tuner has one run in flight: a check that waits for its digest would hold up everybody, so a build that is
+  // ahead of it waits.
   if (slot.phase != SlotPhase::kDone || (slot.outcome == TEMPER_OUTCOME_OK && digest_pending(slot.workload))) {
     return false;
   }
@@ -257,7 +262,8 @@ void JitRunner::take_answer(Builder* builder, const Message& message, std::vecto
     if (slots_[builder->slot].ticket == message.ticket) {
       finish_build(builder->slot, outcome, message.number, std::move(object));
     }
-  } else if (message.type == MessageType::kDigested && builder->job == Job::kDigest && message.ticket == builder->ticket) {
+  } else if (message.type == MessageType::kDigested && builder->job == Job::kDigest &&
+             message.ticket == builder->ticket) {
     ++costs_.digests;
     costs_.digest_ns += steady_ns() - builder->since_ns;
     Digest& digest = digests_[builder->workload];
@@ -334,7 +340,8 @@ void JitRunner::take_timer_answer(const Message& message) {
 void JitRunner::begin_running() {
   const uint64_t now = steady_ns();
   run_.phase = RunPhase::kRunning;
-  run_.deadline_ns = run_.limit_ns > kNever - now - options_.grace_ns ? kNever : now + run_.limit_ns + options_.grace_ns;
+  run_.deadline_ns =
+      run_.limit_ns > kNever - now - options_.grace_ns ? kNever : now + run_.limit_ns + options_.grace_ns;
 }
 
 void JitRunner::finish_run(temper_outcome outcome, uint64_t elapsed_ns) {
@@ -384,7 +391,8 @@ bool JitRunner::digest_pending(uint32_t workload) const {
   return state == DigestState::kWanted || state == DigestState::kComputing;
 }
 
-/// Digests that a finished build waits for come first, then builds, then digests that will be needed, then those that may be.
+/// Digests that a finished build waits for come first, then builds, then digests that will be needed, then those that
+/// may be.
 void JitRunner::assign_jobs() {
   const auto count = static_cast<uint32_t>(digests_.size());
   for (const auto& builder : builders_) {

@@ -1,7 +1,8 @@
-// The host's runner (runtime/runner.h): builder processes turn configs into machine code side by side, one timing process loads,
-// checks and times it. Called by the tuner through the callback table, by `temper bench` directly. A candidate that crashes, hangs or
-// overwrites memory costs its own trial: the process is started anew and the other slots are loaded again from objects kept here.
-// Never forks the application, never runs a candidate in it. Times are real: it waits in poll(2).
+// The host's runner (runtime/runner.h): builder processes turn configs into machine code side by side, one timing
+// process loads, checks and times it. Called by the tuner through the callback table, by `temper bench` directly. A
+// candidate that crashes, hangs or overwrites memory costs its own trial: the process is started anew and the other
+// slots are loaded again from objects kept here. Never forks the application, never runs a candidate in it. Times are
+// real: it waits in poll(2).
 #pragma once
 
 #include <array>
@@ -19,29 +20,29 @@ namespace temper {
 struct JitRunnerOptions {
   WorkerCommand command;
   uint32_t builders = 1;
-  int builder_niceness = 0;                        ///< raise where builders and timed threads share cores
-  uint64_t build_limit_ns = 10'000'000'000;        ///< a build beyond this is a timeout
+  int builder_niceness = 0;                  ///< raise where builders and timed threads share cores
+  uint64_t build_limit_ns = 10'000'000'000;  ///< a build beyond this is a timeout
   uint64_t digest_limit_ns = 300'000'000'000;
-  uint64_t prepare_limit_ns = 20'000'000'000;      ///< linking, filling tensors, packing constants before a run
-  uint64_t grace_ns = 50'000'000;                  ///< a run may exceed its limit by this before its process is killed
+  uint64_t prepare_limit_ns = 20'000'000'000;     ///< linking, filling tensors, packing constants before a run
+  uint64_t grace_ns = 50'000'000;                 ///< a run may exceed its limit by this before its process is killed
   size_t cached_object_bytes = size_t{64} << 20;  ///< objects kept so that a rematch need not build again
 };
 
 /// What the work cost; for reports.
 struct JitRunnerCosts {
   uint32_t builds = 0, builds_from_cache = 0, checks = 0, timings = 0, digests = 0;
-  uint64_t build_ns = 0;        ///< as the builders measured it, summed over builders
-  uint64_t check_ns = 0;        ///< from request to answer, preparation included
-  uint64_t timing_ns = 0;       ///< likewise
-  uint64_t kernel_ns = 0;       ///< the part of timing_ns that kernels ran, warm-up not counted
-  uint64_t digest_ns = 0;       ///< the reference of each workload, in the builders
+  uint64_t build_ns = 0;   ///< as the builders measured it, summed over builders
+  uint64_t check_ns = 0;   ///< from request to answer, preparation included
+  uint64_t timing_ns = 0;  ///< likewise
+  uint64_t kernel_ns = 0;  ///< the part of timing_ns that kernels ran, warm-up not counted
+  uint64_t digest_ns = 0;  ///< the reference of each workload, in the builders
   uint32_t builder_restarts = 0, timer_restarts = 0;
 };
 
 class JitRunner {
  public:
-  /// `pack` (8-byte aligned) and its bytes are copied. `workloads`: canonical texts in the pack's order, for digests the pack lacks.
-  /// TEMPER_PORT_ERROR when a worker cannot be started.
+  /// `pack` (8-byte aligned) and its bytes are copied. `workloads`: canonical texts in the pack's order, for digests
+  /// the pack lacks. TEMPER_PORT_ERROR when a worker cannot be started.
   static Result<std::unique_ptr<JitRunner>> create(const temper_pack& pack, const temper_facts& facts,
                                                    std::vector<std::string> workloads, const JitRunnerOptions& options);
   JitRunner(const JitRunner&) = delete;

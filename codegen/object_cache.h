@@ -1,5 +1,5 @@
-// Objects that were built, by workload and config, so that a rematch or a released slot need not build again. Bounded by bytes: the
-// oldest go first. Called by jit_runner alone.
+// Objects that were built, by workload and config, so that a rematch or a released slot need not build again. Bounded
+// by bytes: the oldest go first. Called by jit_runner alone.
 #pragma once
 
 #include <cstdint>

@@ -134,7 +134,8 @@ WorkerBackend jit_backend() {
 }
 
 int run_worker(int fd, const WorkerBackend& backend) {
-  // A parent that dies without closing the socket (SIGKILL while a kernel hangs here) must not leave this process behind.
+  // A parent that dies without closing the socket (SIGKILL while a kernel hangs here) must not leave this process
+  // behind.
   static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
   Message message;
   std::vector<uint8_t> payload;

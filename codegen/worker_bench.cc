@@ -10,7 +10,8 @@
 namespace temper {
 namespace {
 
-/// Tensors of several workloads are kept, because the tuner goes to and fro between workloads; beyond this the oldest go.
+/// Tensors of several workloads are kept, because the tuner goes to and fro between workloads; beyond this the oldest
+/// go.
 constexpr size_t kTensorBytesKept = size_t{256} << 20;
 
 uint64_t steady_ns() {
@@ -158,8 +159,8 @@ uint64_t WorkerBench::time(uint8_t index, uint32_t calls) {
   const Slot& slot = slots_[index];
   const TensorSet& set = *tensors_of(slot.workload);
   const std::array<void*, TEMPER_TENSOR_COUNT> tensors = arguments(slot, set);
-  // The process slept since the last request: one call brings caches and clock back. Calls long enough to be timed alone
-  // (number 1) do not feel it.
+  // The process slept since the last request: one call brings caches and clock back. Calls long enough to be timed
+  // alone (number 1) do not feel it.
   if (calls > 1) {
     static_cast<void>(run_once(slot, tensors));
   }

@@ -57,7 +57,8 @@ class WorkerBench {
   const WorkerSetup* setup_;
   const WorkerBackend& backend_;
   std::string symbol_;
-  std::unique_ptr<temper_linux_threads, void (*)(temper_linux_threads*)> threads_{nullptr, temper_linux_threads_destroy};
+  std::unique_ptr<temper_linux_threads, void (*)(temper_linux_threads*)> threads_{nullptr,
+                                                                                  temper_linux_threads_destroy};
   temper_port port_{};
   std::array<Slot, kMaxSlots> slots_;
   std::list<TensorSet> tensor_sets_;  ///< most recently used first

@@ -52,8 +52,8 @@ void set_up(SpawnSettings* settings, int child_fd, int error_fd) {
   posix_spawnattr_setsigmask(&settings->attributes, &none);
   posix_spawnattr_setsigdefault(&settings->attributes, &defaults);
   posix_spawnattr_setpgroup(&settings->attributes, 0);
-  posix_spawnattr_setflags(&settings->attributes, static_cast<short>(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                                     POSIX_SPAWN_SETSIGDEF));
+  posix_spawnattr_setflags(&settings->attributes,
+                           static_cast<short>(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
 }
 
 }  // namespace
@@ -83,7 +83,8 @@ Result<bool> WorkerProcess::start(const WorkerCommand& command) {
   argv.push_back(nullptr);
 
   pid_t pid = -1;
-  const int failure = ::posix_spawn(&pid, command.path.c_str(), &settings.actions, &settings.attributes, argv.data(), environ);
+  const int failure =
+      ::posix_spawn(&pid, command.path.c_str(), &settings.actions, &settings.attributes, argv.data(), environ);
   ::close(ends[1]);
   if (failure != 0) {
     ::close(ends[0]);

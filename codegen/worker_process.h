@@ -1,5 +1,5 @@
-// One spawned worker process as its parent sees it: started by posix_spawn (never a fork of the application), spoken to through
-// a socket, killed and reaped here. Called by jit_runner. Never waits for an answer.
+// One spawned worker process as its parent sees it: started by posix_spawn (never a fork of the application), spoken to
+// through a socket, killed and reaped here. Called by jit_runner. Never waits for an answer.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 namespace temper {
 
 struct WorkerCommand {
-  std::string path = "/proc/self/exe";             ///< the program; a library user names the temper binary here
+  std::string path = "/proc/self/exe";              ///< the program; a library user names the temper binary here
   std::vector<std::string> arguments = {"worker"};  ///< before "--fd N"
   int error_fd = -1;                                ///< the worker's standard error; -1: discarded
 };
@@ -25,8 +25,8 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
   ~WorkerProcess() { stop(); }
 
-  /// Starts the program in a process group of its own, so that a terminal's interrupt reaches the parent alone. Stops the one
-  /// before it. TEMPER_PORT_ERROR with the system's reason.
+  /// Starts the program in a process group of its own, so that a terminal's interrupt reaches the parent alone. Stops
+  /// the one before it. TEMPER_PORT_ERROR with the system's reason.
   Result<bool> start(const WorkerCommand& command);
   /// Kills and reaps; leaves neither zombie nor descriptor. No-op when not running.
   void stop();

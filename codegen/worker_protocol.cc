@@ -99,8 +99,7 @@ void MessageQueue::send(Message message, const void* payload, size_t payload_byt
 
 Status MessageQueue::pump_out(int fd) {
   while (wants_to_write()) {
-    const ssize_t n =
-        ::send(fd, outgoing_.data() + written_, outgoing_.size() - written_, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = ::send(fd, outgoing_.data() + written_, outgoing_.size() - written_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) {
       continue;
     }

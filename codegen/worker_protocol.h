@@ -1,6 +1,6 @@
-// What the host's runner and its worker processes say to each other: one fixed-size message, then its payload, over a socket.
-// Used by jit_runner (parent) and worker (child). Both ends are the same build on the same machine; a message that is not
-// well formed ends the conversation. Never interprets payloads.
+// What the host's runner and its worker processes say to each other: one fixed-size message, then its payload, over a
+// socket. Used by jit_runner (parent) and worker (child). Both ends are the same build on the same machine; a message
+// that is not well formed ends the conversation. Never interprets payloads.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,12 @@ enum class MessageType : uint8_t {
   kUnload,     ///< to the timer: slot. No answer
   kRun,        ///< to the timer: slot, RunKind in `kind`; `number` is the calls, or the digest that a check expects
   kStarted,    ///< first answer, where `announce` asks for it: everything is in place, the kernel runs from now on
-  kRan,        ///< second answer: outcome, elapsed_ns; `number` 1: memory was overwritten, do not trust this process again
+  kRan,  ///< second answer: outcome, elapsed_ns; `number` 1: memory was overwritten, do not trust this process again
 };
 inline constexpr uint8_t kLastMessageType = static_cast<uint8_t>(MessageType::kRan);
 inline constexpr uint32_t kSetupFactsBytes = 64;
-static_assert(sizeof(temper_facts) <= kSetupFactsBytes && kSetupFactsBytes % 8 == 0, "the pack stays aligned to 8 bytes");
+static_assert(sizeof(temper_facts) <= kSetupFactsBytes && kSetupFactsBytes % 8 == 0,
+              "the pack stays aligned to 8 bytes");
 
 inline constexpr uint32_t kMessageMagic = 0x4D575054;  // "TPWM"
 inline constexpr uint64_t kMaxMessagePayload = uint64_t{1} << 30;
@@ -47,7 +48,7 @@ struct Message {
   uint8_t kind = 0;
   uint32_t workload = 0;
   uint32_t number = 0;
-  uint32_t ticket = 0;  ///< answers repeat it; tells an answer to a request that was given up from a current one
+  uint32_t ticket = 0;    ///< answers repeat it; tells an answer to a request that was given up from a current one
   uint32_t announce = 0;  ///< of kRun: 1 asks for kStarted; a run of what is in place already does without
   uint64_t elapsed_ns = 0;
   uint64_t payload_bytes = 0;
@@ -69,9 +70,11 @@ class MessageQueue {
  public:
   void send(Message message, const void* payload, size_t payload_bytes);
   bool wants_to_write() const { return written_ < outgoing_.size(); }
-  /// Moves what the socket takes and gives. TEMPER_PORT_ERROR: the other end is gone; messages received before it still come out.
+  /// Moves what the socket takes and gives. TEMPER_PORT_ERROR: the other end is gone; messages received before it still
+  /// come out.
   Status pump(int fd);
-  /// The next whole message; false when there is none yet. TEMPER_BAD_DATA in *status when the stream is not well formed.
+  /// The next whole message; false when there is none yet. TEMPER_BAD_DATA in *status when the stream is not well
+  /// formed.
   bool receive(Message* message, std::vector<uint8_t>* payload, Status* status);
 
  private:

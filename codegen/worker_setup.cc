@@ -50,7 +50,8 @@ bool WorkerSetup::in_range(uint32_t workload, const Config& config) const {
   return true;
 }
 
-Result<KernelRequest> WorkerSetup::kernel_request(uint32_t workload, const Config& config, const std::string& symbol) const {
+Result<KernelRequest> WorkerSetup::kernel_request(uint32_t workload, const Config& config,
+                                                  const std::string& symbol) const {
   if (!in_range(workload, config)) {
     return Error{TEMPER_INVALID_ARGUMENT, "no such workload or config"};
   }

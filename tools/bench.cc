@@ -1,5 +1,5 @@
-// `temper bench NET`: times every workload's default and tuned config side by side and checks both against the reference. Searches
-// nothing and writes no history.
+// `temper bench NET`: times every workload's default and tuned config side by side and checks both against the
+// reference. Searches nothing and writes no history.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -31,7 +31,9 @@ struct BenchCommand {
   double min_repeat_ms = 2.0;
   bool quiet = false;
 
-  ConfigFiles files() const { return {history, table.empty() ? std::vector<std::string>() : std::vector<std::string>{table}}; }
+  ConfigFiles files() const {
+    return {history, table.empty() ? std::vector<std::string>() : std::vector<std::string>{table}};
+  }
 };
 
 /// Times configs through the runner, one after another.
@@ -123,7 +125,8 @@ bool bench_workload(Bench* bench, uint32_t index, const Space& space, ConfigSour
   bench->release(kTunedSlot);
   ++report->outcomes[outcome];
   if (outcome != TEMPER_OUTCOME_OK) {
-    std::fprintf(stderr, "temper: %s %s: %s\n", report->operator_name.c_str(), report->shape.c_str(), temper_outcome_name(outcome));
+    std::fprintf(stderr, "temper: %s %s: %s\n", report->operator_name.c_str(), report->shape.c_str(),
+                 temper_outcome_name(outcome));
     return false;
   }
   report->default_ns = median_ns[kDefaultSlot];
@@ -149,7 +152,8 @@ Result<TuneReport> bench_network(const BenchCommand& command, const Network& net
   for (const std::string& remark : (*source)->remarks()) {
     std::fprintf(stderr, "temper: %s\n", remark.c_str());
   }
-  Result<std::unique_ptr<JitRunner>> jit = JitRunner::create((*pack)->pack(), device->facts, (*pack)->texts(), JitRunnerOptions());
+  Result<std::unique_ptr<JitRunner>> jit =
+      JitRunner::create((*pack)->pack(), device->facts, (*pack)->texts(), JitRunnerOptions());
   if (!jit) {
     return jit.error();
   }
@@ -200,14 +204,21 @@ int run(const BenchCommand& command) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, int* exit_code) {
-  CLI::App* command = app.add_subcommand("bench", "Times and checks each workload's default and tuned config, without a search");
+  CLI::App* command =
+      app.add_subcommand("bench", "Times and checks each workload's default and tuned config, without a search");
   auto options = std::make_shared<BenchCommand>();
   add_network_argument(*command, &options->network);
   command->add_option("--table", options->table, "take the tuned configs from this table")->type_name("FILE");
-  command->add_option("--history", options->history, "take them from this history (the user's own unless --table is given)")
+  command
+      ->add_option("--history", options->history,
+                   "take them from this history (the user's own unless --table is given)")
       ->type_name("FILE");
-  command->add_option("--threads", options->threads, "threads that a kernel may use")->check(CLI::Range(1, 1024))->capture_default_str();
-  command->add_option("--repeat", options->repeat, "samples of each config")->check(CLI::Range(1, 1000))->capture_default_str();
+  command->add_option("--threads", options->threads, "threads that a kernel may use")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--repeat", options->repeat, "samples of each config")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   command->add_option("--min-repeat-ms", options->min_repeat_ms, "a sample repeats the kernel until it lasts this long")
       ->check(CLI::Range(0.001, 10000.0))
       ->capture_default_str();

@@ -46,8 +46,8 @@ constexpr SearcherName kSearchers[] = {{"auto", SearcherKind::kAuto},
 
 volatile std::sig_atomic_t interrupts = 0;
 
-/// The first interrupt lets the run confirm what it knows; the second ends at once. Every finished trial is on storage already, and
-/// the workers end with their parent.
+/// The first interrupt lets the run confirm what it knows; the second ends at once. Every finished trial is on storage
+/// already, and the workers end with their parent.
 void on_interrupt(int) {
   interrupts = interrupts + 1;
   if (interrupts > 1) {
@@ -93,7 +93,8 @@ Result<TuningSettings> settings_of(const TuneCommand& command) {
   settings.tuner.early_stopping = command.early_stopping;
   settings.tuner.seed = command.seed;
   if (command.repeat > 0) {
-    settings.tuner.measurement.min_samples = settings.tuner.measurement.max_samples = static_cast<uint8_t>(command.repeat);
+    settings.tuner.measurement.min_samples = settings.tuner.measurement.max_samples =
+        static_cast<uint8_t>(command.repeat);
   }
   if (command.min_repeat_ms > 0) {
     settings.tuner.measurement.min_sample_ns = static_cast<uint64_t>(command.min_repeat_ms * 1e6);
@@ -108,8 +109,11 @@ Result<TuningSettings> settings_of(const TuneCommand& command) {
 /// NETWORK.TARGET.table beside the history.
 std::string default_table_path(const TuningRun& run, const std::string& network) {
   std::string name = network;
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-' && c != '_'; }, '_');
-  return (std::filesystem::path(run.history().path).parent_path() / (name + "." + run.device().target + ".table")).string();
+  std::replace_if(
+      name.begin(), name.end(),
+      [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-' && c != '_'; }, '_');
+  return (std::filesystem::path(run.history().path).parent_path() / (name + "." + run.device().target + ".table"))
+      .string();
 }
 
 /// Exit code 0 or that of a table that was asked for and could not be written.
@@ -138,15 +142,17 @@ int write_tuned_table(const TuneCommand& command, const TuningRun& run, const st
 
 void tell_costs(const JitRunnerCosts& costs) {
   const auto mean = [](uint64_t ns, uint32_t count) { return duration_text(count == 0 ? 0 : ns / count); };
-  std::fprintf(stderr,
-               "Builds: %u, mean %s (%u more from memory). References: %u, mean %s. Checks: %u, mean %s. Samples: %u, mean %s, "
-               "%.0f %% in kernels.\n",
-               costs.builds, mean(costs.build_ns, costs.builds).c_str(), costs.builds_from_cache, costs.digests,
-               mean(costs.digest_ns, costs.digests).c_str(), costs.checks, mean(costs.check_ns, costs.checks).c_str(), costs.timings,
-               mean(costs.timing_ns, costs.timings).c_str(),
-               costs.timing_ns == 0 ? 0.0 : 100.0 * static_cast<double>(costs.kernel_ns) / static_cast<double>(costs.timing_ns));
+  std::fprintf(
+      stderr,
+      "Builds: %u, mean %s (%u more from memory). References: %u, mean %s. Checks: %u, mean %s. Samples: %u, mean %s, "
+      "%.0f %% in kernels.\n",
+      costs.builds, mean(costs.build_ns, costs.builds).c_str(), costs.builds_from_cache, costs.digests,
+      mean(costs.digest_ns, costs.digests).c_str(), costs.checks, mean(costs.check_ns, costs.checks).c_str(),
+      costs.timings, mean(costs.timing_ns, costs.timings).c_str(),
+      costs.timing_ns == 0 ? 0.0 : 100.0 * static_cast<double>(costs.kernel_ns) / static_cast<double>(costs.timing_ns));
   if (costs.builder_restarts + costs.timer_restarts > 0) {
-    std::fprintf(stderr, "Workers started anew: %u building, %u timing.\n", costs.builder_restarts, costs.timer_restarts);
+    std::fprintf(stderr, "Workers started anew: %u building, %u timing.\n", costs.builder_restarts,
+                 costs.timer_restarts);
   }
 }
 
@@ -156,7 +162,8 @@ int exit_code_after(temper_status status, const TuneReport& result) {
   }
   if (status == TEMPER_NOTHING_TO_TUNE || status == TEMPER_BUDGET_SPENT || result.total_default_ns() == 0) {
     std::fprintf(stderr, "temper: nothing could be tuned: %s\n",
-                 status == TEMPER_BUDGET_SPENT ? "the budget did not reach for a single trial" : "no config gave a right result in time");
+                 status == TEMPER_BUDGET_SPENT ? "the budget did not reach for a single trial"
+                                               : "no config gave a right result in time");
     return kExitNegative;
   }
   return kExitDone;
@@ -211,16 +218,21 @@ int run(const TuneCommand& command) {
 
 void add_options(CLI::App* command, TuneCommand* options) {
   add_network_argument(*command, &options->network);
-  command->add_option("--budget", options->budget, "time for the whole run: 500ms, 20s, 5m (60s unless trials are limited)");
+  command->add_option("--budget", options->budget,
+                      "time for the whole run: 500ms, 20s, 5m (60s unless trials are limited)");
   command->add_option("--trials", options->trials, "trials of the whole run at most")->check(CLI::PositiveNumber);
   command->add_option("--trials-per-workload", options->trials_per_workload, "trials of each workload at most")
       ->check(CLI::PositiveNumber);
   command->add_option("--searcher", options->searcher, "auto, grid, random or annealing")
       ->check(CLI::IsMember(searcher_names()))
       ->capture_default_str();
-  command->add_option("--workers", options->workers, "processes that build side by side (CPUs - 1)")->check(CLI::Range(1, 256));
-  command->add_option("--threads", options->threads, "threads that a kernel may use")->check(CLI::Range(1, 1024))->capture_default_str();
-  command->add_option("--history", options->history, "where results are kept (in the user's data folder)")->type_name("FILE");
+  command->add_option("--workers", options->workers, "processes that build side by side (CPUs - 1)")
+      ->check(CLI::Range(1, 256));
+  command->add_option("--threads", options->threads, "threads that a kernel may use")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--history", options->history, "where results are kept (in the user's data folder)")
+      ->type_name("FILE");
   command->add_option("--table", options->table, "where the tuned table goes (beside the history)")->type_name("FILE");
   command->add_option("--early-stopping", options->early_stopping, "trials without improvement that end a workload")
       ->check(CLI::PositiveNumber);
@@ -228,7 +240,8 @@ void add_options(CLI::App* command, TuneCommand* options) {
       ->check(CLI::Range(1, static_cast<int>(kMaxSamples)));
   command->add_option("--min-repeat-ms", options->min_repeat_ms, "a sample repeats the kernel until it lasts this long")
       ->check(CLI::Range(0.001, 10000.0));
-  command->add_option("--seed", options->seed, "makes a run repeatable as far as the clock allows")->capture_default_str();
+  command->add_option("--seed", options->seed, "makes a run repeatable as far as the clock allows")
+      ->capture_default_str();
   command->add_option("--json", options->json, "write the result as JSON ('-': standard output)")->type_name("FILE|-");
   command->add_flag("--quiet", options->quiet, "no progress");
 }

@@ -19,7 +19,9 @@ double rounded(double value) { return std::round(value * 1e3) / 1e3; }
 bool measured(const WorkloadReport& workload) { return workload.default_ns != 0 && workload.tuned_ns != 0; }
 
 /// Three digits or more: kernels last from some nanoseconds to seconds.
-std::string time_cell(uint64_t ns) { return ns == 0 ? "-" : decimal(microseconds(ns), ns < 1000 ? 3 : ns < 10000 ? 2 : 1); }
+std::string time_cell(uint64_t ns) {
+  return ns == 0 ? "-" : decimal(microseconds(ns), ns < 1000 ? 3 : ns < 10000 ? 2 : 1);
+}
 
 uint64_t sum(const std::vector<WorkloadReport>& workloads, uint64_t WorkloadReport::*time) {
   uint64_t total = 0;

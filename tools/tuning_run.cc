@@ -52,7 +52,8 @@ Result<std::unique_ptr<TuningRun>> TuningRun::create(const Network& network, con
   for (const NetworkWorkload& workload : network.workloads) {
     names.push_back(operator_name(workload.workload) + " " + shape_text(workload.workload));
   }
-  run->progress_ = std::make_unique<Progress>(settings.progress, std::move(names), settings.budget.time_ns, settings.budget.trials);
+  run->progress_ =
+      std::make_unique<Progress>(settings.progress, std::move(names), settings.budget.time_ns, settings.budget.trials);
   Result<std::unique_ptr<JitRunner>> runner =
       JitRunner::create(run->pack_->pack(), run->device_.facts, run->pack_->texts(), runner_options(settings));
   if (!runner) {
@@ -67,7 +68,8 @@ Result<std::unique_ptr<TuningRun>> TuningRun::create(const Network& network, con
 }
 
 Result<bool> TuningRun::open_history() {
-  const std::string path = settings_.history_path.empty() ? default_history_path(device_.target) : settings_.history_path;
+  const std::string path =
+      settings_.history_path.empty() ? default_history_path(device_.target) : settings_.history_path;
   Result<HistoryFile> file = open_history_to_append(path);
   if (!file) {
     return file.error();
@@ -77,7 +79,8 @@ Result<bool> TuningRun::open_history() {
     progress_->say("temper: warning: " + history_file_.warning);
   }
   history_buffer_.resize(kHistoryBufferBytes / sizeof(uint32_t) + 1);
-  const Span<uint8_t> buffer{reinterpret_cast<uint8_t*>(history_buffer_.data()), history_buffer_.size() * sizeof(uint32_t)};
+  const Span<uint8_t> buffer{reinterpret_cast<uint8_t*>(history_buffer_.data()),
+                             history_buffer_.size() * sizeof(uint32_t)};
   ScanReport scanned{};
   if (history_file_.storage() != nullptr) {  // once to count what must be remembered, once more to remember it
     const auto count = [](void* self, const FrameView& frame) {
@@ -110,9 +113,10 @@ Status TuningRun::place_tuner(uint32_t known_trials) {
   arena.base = reinterpret_cast<uint8_t*>(arena_memory_.data());
   arena.capacity = arena_memory_.size() * sizeof(uint64_t);
   History* history = history_file_.storage() != nullptr ? &history_ : nullptr;
-  const Status status = tuner_.init(arena, &pack_->view(), &device_.facts, fingerprint_, runner_->runner(), analytic_prior(),
-                                    history, temper_linux_now_ns, nullptr, options);
-  tuner_.set_listener(this, [](void* self, const TunerEvent& event) { static_cast<TuningRun*>(self)->on_event(event); });
+  const Status status = tuner_.init(arena, &pack_->view(), &device_.facts, fingerprint_, runner_->runner(),
+                                    analytic_prior(), history, temper_linux_now_ns, nullptr, options);
+  tuner_.set_listener(this,
+                      [](void* self, const TunerEvent& event) { static_cast<TuningRun*>(self)->on_event(event); });
   return status;
 }
 
@@ -146,7 +150,8 @@ void TuningRun::on_event(const TunerEvent& event) {
     committed_now_.insert(event.workload);
   }
   if (event.kind == TunerEvent::Kind::kStorageLost && history_file_.warning.empty()) {
-    history_file_.warning = history_file_.path + " can no longer be written (" + temper_status_name(history_.failure().code()) +
+    history_file_.warning = history_file_.path + " can no longer be written (" +
+                            temper_status_name(history_.failure().code()) +
                             "); further results are kept in memory only";
     progress_->say("temper: warning: " + history_file_.warning);
   }

@@ -1,5 +1,5 @@
-// One tuning run on this machine: network -> spaces -> tuner over the JIT runner, with history and interrupts. Called by the tune
-// command; prints nothing but progress. Never decides what to do with the result.
+// One tuning run on this machine: network -> spaces -> tuner over the JIT runner, with history and interrupts. Called
+// by the tune command; prints nothing but progress. Never decides what to do with the result.
 #pragma once
 
 #include <csignal>
@@ -19,24 +19,25 @@
 namespace temper {
 
 struct TuningSettings {
-  temper_budget budget{};       ///< time_ns 0: no limit
-  uint64_t started_ns = 0;      ///< temper_linux_now_ns when the command began: what was spent before counts
-  TunerOptions tuner;           ///< max_trials is set here
+  temper_budget budget{};   ///< time_ns 0: no limit
+  uint64_t started_ns = 0;  ///< temper_linux_now_ns when the command began: what was spent before counts
+  TunerOptions tuner;       ///< max_trials is set here
   uint32_t threads = 0;
-  uint32_t workers = 0;         ///< 0: one less than there are CPUs, at least one
-  std::string history_path;     ///< empty: the default place
+  uint32_t workers = 0;      ///< 0: one less than there are CPUs, at least one
+  std::string history_path;  ///< empty: the default place
   ProgressStyle progress = ProgressStyle::kQuiet;
 };
 
 class TuningRun {
  public:
-  /// TEMPER_INVALID_ARGUMENT, TEMPER_BUSY, TEMPER_BAD_VERSION or TEMPER_BAD_DATA (the history), TEMPER_PORT_ERROR (workers).
+  /// TEMPER_INVALID_ARGUMENT, TEMPER_BUSY, TEMPER_BAD_VERSION or TEMPER_BAD_DATA (the history), TEMPER_PORT_ERROR
+  /// (workers).
   static Result<std::unique_ptr<TuningRun>> create(const Network& network, const TuningSettings& settings);
   TuningRun(const TuningRun&) = delete;
   TuningRun& operator=(const TuningRun&) = delete;
 
-  /// Tunes until the budget is spent or *interrupts becomes non-zero; then what is known is confirmed. Returns the tuner's last
-  /// status.
+  /// Tunes until the budget is spent or *interrupts becomes non-zero; then what is known is confirmed. Returns the
+  /// tuner's last status.
   temper_status run(const volatile std::sig_atomic_t* interrupts);
 
   TuneReport report() const;

@@ -1,4 +1,5 @@
-// `temper worker --fd N`: the hidden entry of the worker processes that tune and bench spawn. Not for people: not in the help.
+// `temper worker --fd N`: the hidden entry of the worker processes that tune and bench spawn. Not for people: not in
+// the help.
 #include <CLI/CLI.hpp>
 #include <memory>
 

@@ -1,4 +1,5 @@
-// A worker process that plants the faults of planted_faults.h instead of compiling. Started by jit_runner_test and worker_test.
+// A worker process that plants the faults of planted_faults.h instead of compiling. Started by jit_runner_test and
+// worker_test.
 #include <unistd.h>
 
 #include <array>
@@ -24,7 +25,8 @@ void right_output(float* out, Fault fault) {
   std::vector<float> a(elements[TEMPER_IN_A]), b(elements[TEMPER_IN_B]);
   fill_small_integers(TEMPER_IN_A, {a.data(), a.size()});
   fill_small_integers(TEMPER_IN_B, {b.data(), b.size()});
-  compute_reference(workload, {nullptr, a.data(), b.data(), nullptr, nullptr}, {out, static_cast<size_t>(kOutElements)});
+  compute_reference(workload, {nullptr, a.data(), b.data(), nullptr, nullptr},
+                    {out, static_cast<size_t>(kOutElements)});
 }
 
 void misbehave(Fault fault, float* out) {
@@ -59,7 +61,8 @@ void misbehave(Fault fault, float* out) {
 }
 
 template <int kFault>
-void kernel(float* out, const float*, const float*, const float*, const float*, void*, const int32_t*, int32_t, int32_t) {
+void kernel(float* out, const float*, const float*, const float*, const float*, void*, const int32_t*, int32_t,
+            int32_t) {
   right_output(out, static_cast<Fault>(kFault));
   misbehave(static_cast<Fault>(kFault), out);
 }

@@ -98,7 +98,9 @@ class Bench {
     }
     return result;
   }
-  temper_outcome check(uint8_t slot, uint64_t limit_ns = 2 * kSecond) { return run(slot, RunKind::kCheck, 1, limit_ns).outcome; }
+  temper_outcome check(uint8_t slot, uint64_t limit_ns = 2 * kSecond) {
+    return run(slot, RunKind::kCheck, 1, limit_ns).outcome;
+  }
   void release(uint8_t slot) { runner_.release(runner_.self, slot); }
 
   /// Build, check and release in slot 1: what becomes of the trial.

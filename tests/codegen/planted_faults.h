@@ -1,5 +1,5 @@
-// The faults that the test worker plants, and the pack that asks for them: matmul workloads of 4x4xK whose depth K names the fault.
-// Shared by fault_worker.cc and the tests of the runner; no part of the product.
+// The faults that the test worker plants, and the pack that asks for them: matmul workloads of 4x4xK whose depth K
+// names the fault. Shared by fault_worker.cc and the tests of the runner; no part of the product.
 #pragma once
 
 #include <cstdint>

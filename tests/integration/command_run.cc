@@ -103,7 +103,8 @@ CommandResult Command::wait() {
 
 std::vector<pid_t> Command::children() const {
   const std::string pid = std::to_string(pid_);
-  std::istringstream list(read_text(std::string("/proc/").append(pid).append("/task/").append(pid).append("/children")));
+  std::istringstream list(
+      read_text(std::string("/proc/").append(pid).append("/task/").append(pid).append("/children")));
   std::vector<pid_t> pids;
   for (pid_t child = 0; list >> child;) {
     pids.push_back(child);
@@ -111,7 +112,8 @@ std::vector<pid_t> Command::children() const {
   return pids;
 }
 
-CommandResult run_temper(const std::string& folder, const std::vector<std::string>& arguments, const std::string& shell_prefix) {
+CommandResult run_temper(const std::string& folder, const std::vector<std::string>& arguments,
+                         const std::string& shell_prefix) {
   Command command(folder, arguments, shell_prefix);
   return command.wait();
 }

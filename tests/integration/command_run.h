@@ -1,4 +1,5 @@
-// Runs the `temper` command as a user would: own data folder, captured output, exit code. Used by the integration tests.
+// Runs the `temper` command as a user would: own data folder, captured output, exit code. Used by the integration
+// tests.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +23,8 @@ std::string read_text(const std::string& path);
 /// One process. Output goes to files in `folder`, so that it never blocks.
 class Command {
  public:
-  /// Starts `temper ARGUMENTS...` with `folder` as data home. `shell_prefix` runs before it in a shell ("ulimit -f 4;").
+  /// Starts `temper ARGUMENTS...` with `folder` as data home. `shell_prefix` runs before it in a shell ("ulimit -f
+  /// 4;").
   Command(const std::string& folder, const std::vector<std::string>& arguments, const std::string& shell_prefix = "");
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
@@ -42,6 +44,7 @@ class Command {
   int status_ = 0;
 };
 
-CommandResult run_temper(const std::string& folder, const std::vector<std::string>& arguments, const std::string& shell_prefix = "");
+CommandResult run_temper(const std::string& folder, const std::vector<std::string>& arguments,
+                         const std::string& shell_prefix = "");
 
 }  // namespace temper

@@ -86,7 +86,8 @@ HistoryContents read_history(const std::string& path) {
   alignas(8) uint8_t buffer[kHistoryBufferBytes + 8];
   History history;
   ScanReport report{};
-  const Status opened = history.open(temper_linux_file_storage(file), {buffer, sizeof buffer}, &contents, collect, &report);
+  const Status opened =
+      history.open(temper_linux_file_storage(file), {buffer, sizeof buffer}, &contents, collect, &report);
   temper_linux_file_close(file);
   REQUIRE(opened.ok());
   contents.damaged_bytes = report.damaged_bytes;
@@ -115,12 +116,13 @@ bool gone(pid_t pid) {
 
 TEST_CASE("tune reports exactly the keys that others rely on, with totals weighed by count") {
   const Folder folder = prepared("json");
-  const CommandResult result = run_temper(
-      folder.path, {"tune", folder.network, "--budget", "3s", "--seed", "7", "--history", folder.history, "--json", "-", "--quiet"});
+  const CommandResult result = run_temper(folder.path, {"tune", folder.network, "--budget", "3s", "--seed", "7",
+                                                        "--history", folder.history, "--json", "-", "--quiet"});
   const Json json = json_of(result);
   CHECK(result.err.empty());
-  CHECK(keys_of(json) == std::set<std::string>{"schema", "network", "target", "fingerprint", "seed", "budget_s", "elapsed_s", "trials",
-                                               "workloads", "total_default_us", "total_tuned_us", "speedup"});
+  CHECK(keys_of(json) == std::set<std::string>{"schema", "network", "target", "fingerprint", "seed", "budget_s",
+                                               "elapsed_s", "trials", "workloads", "total_default_us", "total_tuned_us",
+                                               "speedup"});
   CHECK(json["schema"] == 1);
   CHECK(json["network"] == "two");
   CHECK(json["seed"] == 7);
@@ -130,8 +132,9 @@ TEST_CASE("tune reports exactly the keys that others rely on, with totals weighe
   double default_us = 0, tuned_us = 0;
   uint32_t trials = 0;
   for (const Json& workload : json["workloads"]) {
-    CHECK(keys_of(workload) == std::set<std::string>{"name", "operator", "shape", "dtype", "count", "gflop", "default_us", "tuned_us",
-                                                     "speedup", "trials", "outcomes", "source", "config", "max_abs_error"});
+    CHECK(keys_of(workload) == std::set<std::string>{"name", "operator", "shape", "dtype", "count", "gflop",
+                                                     "default_us", "tuned_us", "speedup", "trials", "outcomes",
+                                                     "source", "config", "max_abs_error"});
     CHECK(workload["max_abs_error"] == 0.0);
     CHECK(workload["tuned_us"].get<double>() <= workload["default_us"].get<double>());
     CHECK(workload["config"].size() >= 6);
@@ -152,8 +155,8 @@ TEST_CASE("tune reports exactly the keys that others rely on, with totals weighe
 
 TEST_CASE("the classic convolution takes 20 trials of 3 samples and every one is right") {
   const Folder folder = prepared("classic", kClassicConvolution);
-  const Json json = json_of(run_temper(folder.path, {"tune", folder.network, "--trials", "20", "--repeat", "3", "--history",
-                                                     folder.history, "--json", "-", "--quiet"}));
+  const Json json = json_of(run_temper(folder.path, {"tune", folder.network, "--trials", "20", "--repeat", "3",
+                                                     "--history", folder.history, "--json", "-", "--quiet"}));
   CHECK(json["trials"] == 20);
   const Json& outcomes = json["workloads"][0]["outcomes"];
   CHECK(outcomes.value("ok", 0) + outcomes.value("too_slow", 0) == 20);
@@ -164,7 +167,8 @@ TEST_CASE("the classic convolution takes 20 trials of 3 samples and every one is
 TEST_CASE("an interrupted run keeps every trial, writes its table, and the next one goes on from there") {
   const Folder folder = prepared("interrupt", kClassicConvolution);
   const std::string table = folder.path + "/net.table";
-  Command command(folder.path, {"tune", folder.network, "--budget", "5m", "--history", folder.history, "--table", table});
+  Command command(folder.path,
+                  {"tune", folder.network, "--budget", "5m", "--history", folder.history, "--table", table});
   wait_for_trials(&command, folder.history);
   command.send_signal(SIGINT);
   const CommandResult result = command.wait();
@@ -214,11 +218,13 @@ TEST_CASE("a killed run keeps every finished trial, takes its workers along, and
 TEST_CASE("a second process applies the table and the history to what the first one tuned") {
   const Folder folder = prepared("bench");
   const std::string table = folder.path + "/net.table";
-  REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "16", "--history", folder.history, "--table", table, "--quiet"})
+  REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "16", "--history", folder.history, "--table",
+                                   table, "--quiet"})
               .exit_code == 0);
-  const Json by_table = json_of(run_temper(folder.path, {"bench", folder.network, "--table", table, "--json", "-", "--repeat", "3"}));
-  const Json by_history =
-      json_of(run_temper(folder.path, {"bench", folder.network, "--history", folder.history, "--json", "-", "--repeat", "3"}));
+  const Json by_table =
+      json_of(run_temper(folder.path, {"bench", folder.network, "--table", table, "--json", "-", "--repeat", "3"}));
+  const Json by_history = json_of(
+      run_temper(folder.path, {"bench", folder.network, "--history", folder.history, "--json", "-", "--repeat", "3"}));
   for (size_t i = 0; i < 2; ++i) {
     CHECK(by_table["workloads"][i]["source"] == "table");
     CHECK(by_history["workloads"][i]["source"] == "history");
@@ -245,8 +251,8 @@ TEST_CASE("without --history results go to the user's data folder") {
 TEST_CASE("a history that cannot be made is told once and tuning goes on in memory") {
   const Folder folder = prepared("unwritable");
   write_text(folder.path + "/file", "not a folder");
-  const CommandResult result = run_temper(
-      folder.path, {"tune", folder.network, "--trials", "4", "--history", folder.path + "/file/net.history", "--json", "-"});
+  const CommandResult result = run_temper(folder.path, {"tune", folder.network, "--trials", "4", "--history",
+                                                        folder.path + "/file/net.history", "--json", "-"});
   const Json json = json_of(result);
   CHECK(json["trials"] == 4);
   const size_t warning = result.err.find("warning:");
@@ -267,7 +273,8 @@ TEST_CASE("a history that fills up is told once and tuning goes on in memory") {
   CHECK(kept.trials > 0);
   CHECK(kept.trials < 40);
 
-  const CommandResult next = run_temper(folder.path, {"tune", folder.network, "--trials", "4", "--history", folder.history, "--quiet"});
+  const CommandResult next =
+      run_temper(folder.path, {"tune", folder.network, "--trials", "4", "--history", folder.history, "--quiet"});
   CHECK(next.exit_code == 0);
   CHECK(read_history(folder.history).trials == kept.trials + 4);
 }
@@ -277,7 +284,8 @@ TEST_CASE("a history that another process appends to is an environment error") {
   Command first(folder.path, {"tune", folder.network, "--budget", "5m", "--history", folder.history, "--quiet"});
   wait_for_trials(&first, folder.history);
   const std::string other = scratch_folder("busy_other");
-  const CommandResult second = run_temper(other, {"tune", folder.network, "--trials", "2", "--history", folder.history});
+  const CommandResult second =
+      run_temper(other, {"tune", folder.network, "--trials", "2", "--history", folder.history});
   CHECK(second.exit_code == 4);
   CHECK(second.err.find("another temper") != std::string::npos);
 }
@@ -299,21 +307,24 @@ TEST_CASE("a history of another device is told field by field and gives hints on
     return;
   }
   const Folder folder = prepared("other_device");
-  REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "6", "--history", folder.history, "--quiet"}).exit_code == 0);
-  const CommandResult result =
-      run_temper(folder.path, {"tune", folder.network, "--trials", "6", "--threads", "2", "--history", folder.history, "--json", "-"});
+  REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "6", "--history", folder.history, "--quiet"})
+              .exit_code == 0);
+  const CommandResult result = run_temper(folder.path, {"tune", folder.network, "--trials", "6", "--threads", "2",
+                                                        "--history", folder.history, "--json", "-"});
   CHECK(result.err.find("another device (differs in threads)") != std::string::npos);
   CHECK(json_of(result)["trials"] == 6);
 }
 
 TEST_CASE("flipped bytes in a history cost the records they hit, no more") {
   const Folder folder = prepared("flipped");
-  REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "20", "--history", folder.history, "--quiet"}).exit_code == 0);
+  REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "20", "--history", folder.history, "--quiet"})
+              .exit_code == 0);
   const uint32_t whole = read_history(folder.history).trials;
   std::string bytes = read_text(folder.history);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x20);
   write_text(folder.history, bytes);
-  const CommandResult result = run_temper(folder.path, {"tune", folder.network, "--trials", "4", "--history", folder.history});
+  const CommandResult result =
+      run_temper(folder.path, {"tune", folder.network, "--trials", "4", "--history", folder.history});
   CHECK(result.exit_code == 0);
   CHECK(result.err.find("damaged bytes were skipped") != std::string::npos);
   const HistoryContents after = read_history(folder.history);

@@ -74,7 +74,8 @@ TEST_CASE("a history in use elsewhere is busy, not a reason to write to memory")
 TEST_CASE("a place that cannot be written leaves the history in memory with one sentence why") {
   const fs::path folder = scratch("unwritable");
   std::ofstream(folder / "file") << "x";
-  for (const std::string& path : {(folder / "file" / "net.history").string(), folder.string(), std::string("/dev/full"), std::string()}) {
+  for (const std::string& path :
+       {(folder / "file" / "net.history").string(), folder.string(), std::string("/dev/full"), std::string()}) {
     CAPTURE(path);
     const Result<HistoryFile> history = open_history_to_append(path);
     REQUIRE(history);

@@ -74,7 +74,8 @@ TEST_CASE("the share of skipped operators is told with its part of the arithmeti
   TuneReport report = two_workloads();
   report.skipped.push_back({"Softmax", "not tuned", 2, 6'000'000 + 100'000'000});
   // 3 x 2 million and 100 x 1 million are tuned; as much is not.
-  CHECK(report_text(report, ReportColumns::kTune).find("2 other operators, 50.0 % of the arithmetic") != std::string::npos);
+  CHECK(report_text(report, ReportColumns::kTune).find("2 other operators, 50.0 % of the arithmetic") !=
+        std::string::npos);
 }
 
 TEST_CASE("bench shows checks instead of trials") {

@@ -35,7 +35,8 @@ TEST_CASE("a place that cannot be written is an error and an absent file is not 
   REQUIRE_FALSE(written.ok());
   CHECK(written.error().code == TEMPER_STORAGE_ERROR);
   size_t bytes = 0;
-  const Result<std::vector<uint64_t>> absent = read_whole_file((fs::path(TEMPER_SCRATCH) / "no_such_file").string(), &bytes);
+  const Result<std::vector<uint64_t>> absent =
+      read_whole_file((fs::path(TEMPER_SCRATCH) / "no_such_file").string(), &bytes);
   REQUIRE_FALSE(absent.ok());
   CHECK(absent.error().code == TEMPER_NOT_FOUND);
   const Result<std::vector<uint64_t>> folder = read_whole_file(TEMPER_SCRATCH, &bytes);
