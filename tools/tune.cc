@@ -106,14 +106,18 @@ Result<TuningSettings> settings_of(const TuneCommand& command) {
   return settings;
 }
 
-/// NETWORK.TARGET.table beside the history.
+/// NETWORK.TARGET.table beside the history, NETWORK.TARGET.Nthreads.table where kernels may use several.
 std::string default_table_path(const TuningRun& run, const std::string& network) {
   std::string name = network;
   std::replace_if(
       name.begin(), name.end(),
       [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-' && c != '_'; }, '_');
-  return (std::filesystem::path(run.history().path).parent_path() / (name + "." + run.device().target + ".table"))
-      .string();
+  name += "." + run.device().target;
+  const int32_t threads = run.device().facts.value[TEMPER_FACT_THREADS];
+  if (threads > 1) {
+    name += "." + std::to_string(threads) + "threads";
+  }
+  return (std::filesystem::path(run.history().path).parent_path() / (name + ".table")).string();
 }
 
 /// Exit code 0 or that of a table that was asked for and could not be written.
