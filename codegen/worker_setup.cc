@@ -28,8 +28,8 @@ Result<std::unique_ptr<WorkerSetup>> WorkerSetup::create(const std::vector<uint8
   if (!opened.ok()) {
     return Error{opened.code(), std::string("worker set-up: ") + reason};
   }
-  setup->values_.resize(setup->pack_.longest_program());
-  setup->intervals_.resize(setup->pack_.longest_program());
+  setup->values_.resize(setup->pack_.scratch_values());
+  setup->intervals_.resize(setup->pack_.scratch_intervals());
   return setup;
 }
 

@@ -67,19 +67,20 @@ Status check_config(const temper_config* config) {
   return probed ? TEMPER_OK : TEMPER_INVALID_ARGUMENT;
 }
 
-// Observed: finding one neighbour and predicting its time takes, for the matmul template, some 7,500 cycles on x86-64
-// and 23,000 instructions on a Cortex-M4. So the clock in kHz over 8,000 fits about one millisecond, which is what a
-// step may take; on a microcontroller the floor of 8 rules and a step takes some milliseconds. A wrong clock only makes
-// steps longer or proposals poorer.
-uint32_t proposal_effort(const temper_facts& facts) {
-  const int32_t effort = facts.value[TEMPER_FACT_CLOCK_KHZ] / 8000;
-  return effort < 8 ? 8u : effort > 256 ? 256u : static_cast<uint32_t>(effort);
+// Observed: testing one candidate and predicting its time takes, for the matmul template, some 13,000 instructions on a
+// Cortex-M4 and half as many cycles on x86-64. A step may take about one millisecond, so the clock in kHz over 16,000
+// is how many fit, with the tuner's own work. A wrong clock only makes steps longer.
+uint32_t candidates_per_ms(const temper_facts& facts) {
+  const int32_t fitting = facts.value[TEMPER_FACT_CLOCK_KHZ] / 16000;
+  return fitting < 1 ? 1u : fitting > 128 ? 128u : static_cast<uint32_t>(fitting);
 }
 
 TunerOptions tuner_options(const temper_config& config) {
   TunerOptions options;
   options.max_trials = config.max_trials;
-  options.proposal_effort = proposal_effort(config.facts);
+  options.step_candidates = candidates_per_ms(config.facts);
+  options.proposal_effort = options.step_candidates < 4 ? 8 : 2 * options.step_candidates;
+  options.max_slots = PackRunner::kSlots;
   options.write_intents = true;
   options.retune_committed = false;
   options.seed = config.seed;
@@ -106,7 +107,7 @@ void on_event(void* self, const TunerEvent& event) {
 
 void on_frame(void* self, const FrameView& frame) {
   temper_context* t = static_cast<temper_context*>(self);
-  t->lookup.offer(frame, t->config->facts, t->tuner.scratch());
+  t->lookup.offer(frame, t->tuner.spaces());
   t->tuner.resume(frame);
 }
 
@@ -123,45 +124,54 @@ void open_history(temper_context* t, Span<uint8_t> buffer) {
   }
 }
 
-/// Places everything; with a counting arena it only counts, and *out stays null.
-Status place(const temper_config* config, const PackView& pack, Arena& arena, NeedList& needs, temper_context** out) {
-  const TunerOptions options = tuner_options(*config);
-  void* const memory = arena.take(sizeof(temper_context), kArenaAlignment);
-  needs.close("context: tuner, runner and history state", arena);
-  const bool has_storage = config->port->storage != nullptr;
-  uint8_t* const buffer = static_cast<uint8_t*>(arena.take(has_storage ? kHistoryBufferBytes : 0, kArenaAlignment));
-  needs.close("history buffer: one frame and one programmed page", arena);
+bool has_storage(const temper_config* config) {
+  const temper_storage* const storage = config->port->storage;
+  return storage != nullptr && storage->program_bytes <= kMaxProgramBytes;
+}
 
-  temper_context* const t = arena.counting() || arena.overflowed() ? nullptr : new (memory) temper_context();
-  if (t == nullptr) {
-    const Lookup counted(arena, &pack, nullptr, {config->tables, config->table_count});
-    needs.close("look-up: the last commit of each workload, a view of each table", arena);
-    arena.take(Tuner::bytes_needed(pack, options), kArenaAlignment);
-    needs.close("search: space and searcher of each workload, max_trials visited configs, scratch of the evaluators",
-                arena);
-    return arena.counting() ? TEMPER_OK : TEMPER_NO_MEMORY;
+Span<uint8_t> take_history_buffer(const temper_config* config, Arena& arena) {
+  const uint32_t bytes = has_storage(config) ? history_buffer_bytes(config->port->storage->program_bytes) : 0;
+  return {static_cast<uint8_t*>(arena.take(bytes, kArenaAlignment)), bytes};
+}
+
+/// Takes from a counting arena what set_up takes, in the same order.
+void count_parts(const temper_config* config, const PackView& pack, Arena& arena, NeedList& needs) {
+  arena.take(sizeof(temper_context), kArenaAlignment);
+  needs.close("context: tuner, runner and history state", arena);
+  take_history_buffer(config, arena);
+  needs.close("history buffer: one frame and one programmed page", arena);
+  const Lookup counted(arena, &pack, nullptr, {config->tables, config->table_count});
+  needs.close("look-up: the last commit of each workload, a view of each table", arena);
+  arena.take(Tuner::bytes_needed(pack, tuner_options(*config)), kArenaAlignment);
+  needs.close("search: space and searcher of each workload, max_trials visited configs, scratch of the evaluators",
+              arena);
+}
+
+// Not inlined: its frame would lie under everything that reading the history needs.
+[[gnu::noinline]] Status set_up(const temper_config* config, const PackView& pack, Arena& arena, temper_context** out,
+                                Span<uint8_t>* history_buffer) {
+  void* const memory = arena.take(sizeof(temper_context), kArenaAlignment);
+  *history_buffer = take_history_buffer(config, arena);
+  if (arena.overflowed()) {
+    return TEMPER_NO_MEMORY;
   }
+  temper_context* const t = new (memory) temper_context();
   t->config = config;
   t->pack = pack;
   t->fingerprint = make_fingerprint(config->target_hash, config->facts, 0, 0, pack.pack_hash(), pack.feature_version());
   new (&t->lookup) Lookup(arena, &t->pack, &t->fingerprint, {config->tables, config->table_count});
-  const Status status =
-      t->tuner.init(arena, &t->pack, &config->facts, t->fingerprint, t->runner.runner(), analytic_prior(),
-                    has_storage ? &t->history : nullptr, config->port->now_ns, config->port->self, options);
-  if (!status.ok()) {
-    return status;
-  }
-  new (&t->runner) PackRunner(&t->pack, &config->facts, config->port, t->tuner.scratch());
-  t->tuning_bytes = t->runner.bytes_wanted();
+  const Status status = t->tuner.init(arena, &t->pack, &config->facts, t->fingerprint, t->runner.runner(),
+                                      analytic_prior(), has_storage(config) ? &t->history : nullptr,
+                                      config->port->now_ns, config->port->self, tuner_options(*config));
+  new (&t->runner) PackRunner(&t->pack, t->tuner.spaces(), config->port);
   t->tuner.set_listener(t, on_event);
-  if (has_storage) {
-    open_history(t, {buffer, kHistoryBufferBytes});
-  }
   *out = t;
-  return {};
+  return status;
 }
 
-Status count_needs(const temper_config* config, NeedList& needs, PackView* pack, size_t* total_bytes) {
+// Not inlined, as set_up.
+[[gnu::noinline]] Status count_needs(const temper_config* config, NeedList& needs, PackView* pack,
+                                     size_t* total_bytes) {
   Status status = check_config(config);
   if (!status.ok()) {
     return status;
@@ -171,15 +181,10 @@ Status count_needs(const temper_config* config, NeedList& needs, PackView* pack,
     return status;
   }
   Arena counting;
-  temper_context* none = nullptr;
-  status = place(config, *pack, counting, needs, &none);
+  count_parts(config, *pack, counting, needs);
   needs.add("alignment of the arena's start", kArenaAlignment - 1);
   *total_bytes = counting.used + kArenaAlignment - 1;
-  return status;
-}
-
-Space space_of(const temper_context* t, uint32_t workload) {
-  return Space(&t->pack, workload, &t->config->facts, t->tuner.scratch());
+  return {};
 }
 
 void fill_progress(temper_context* t) {
@@ -223,7 +228,7 @@ temper_status temper_init(temper_context** out, const temper_config* config, voi
   PackView pack;
   NeedList needs(nullptr, 0);
   size_t total_bytes = 0;
-  const Status status = temper::count_needs(config, needs, &pack, &total_bytes);
+  Status status = temper::count_needs(config, needs, &pack, &total_bytes);
   if (!status.ok()) {
     return status.code();
   }
@@ -233,7 +238,18 @@ temper_status temper_init(temper_context** out, const temper_config* config, voi
   const size_t skip = (temper::kArenaAlignment - reinterpret_cast<uintptr_t>(arena) % temper::kArenaAlignment) %
                       temper::kArenaAlignment;
   Arena placed{static_cast<uint8_t*>(arena) + skip, arena_bytes - skip, 0};
-  return temper::place(config, pack, placed, needs, out).code();
+  temper::Span<uint8_t> history_buffer;
+  temper_context* t = nullptr;
+  status = temper::set_up(config, pack, placed, &t, &history_buffer);
+  if (!status.ok()) {
+    return status.code();
+  }
+  t->tuning_bytes = t->runner.bytes_wanted();
+  if (!history_buffer.empty()) {
+    temper::open_history(t, history_buffer);
+  }
+  *out = t;
+  return TEMPER_OK;
 }
 
 uint32_t temper_workload_count(const temper_context* t) { return t == nullptr ? 0 : t->pack.workload_count(); }
@@ -323,14 +339,14 @@ temper_status temper_lookup(const temper_context* t, uint32_t workload, temper_a
     return TEMPER_INVALID_ARGUMENT;
   }
   Config config;
-  return t->lookup.find(workload, temper::space_of(t, workload), &config, answer).code();
+  return t->lookup.find(workload, t->tuner.spaces()[workload], &config, answer).code();
 }
 
 temper_status temper_make_plan(const temper_context* t, uint32_t workload, temper_plan* plan) {
   if (plan == nullptr || workload >= temper_workload_count(t)) {
     return TEMPER_INVALID_ARGUMENT;
   }
-  const Space space = temper::space_of(t, workload);
+  const Space& space = t->tuner.spaces()[workload];
   Config config;
   temper_answer answer;
   const Status found = t->lookup.find(workload, space, &config, &answer);

@@ -57,8 +57,8 @@ uint64_t Tuner::reserved_ns() const {
 
 uint32_t Tuner::in_flight_total() const {
   uint32_t count = 0;
-  for (const Slot& slot : slots_) {
-    count += slot.phase != SlotPhase::kFree ? 1 : 0;
+  for (uint8_t i = 0; i < runner_.slot_count; ++i) {
+    count += slots_[i].phase != SlotPhase::kFree ? 1 : 0;
   }
   return count;
 }
@@ -79,7 +79,7 @@ uint32_t Tuner::choose_default() const {
     if (state.stop != StopReason::kRunning || state.default_phase != DefaultPhase::kTodo || !trials_left(state)) {
       continue;
     }
-    const WorkloadView& workload = state.space.workload();
+    const WorkloadView& workload = state.space->workload();
     const int32_t weight = log2_q8(workload.count) + log2_q8(workload.flops);
     if (best == kNoWorkload || weight > best_weight) {
       best = i;
@@ -95,7 +95,7 @@ uint32_t Tuner::choose_default() const {
 int32_t Tuner::priority_q8(const WorkloadState& state) const {
   const uint64_t time = state.best_ns != 0 ? state.best_ns : state.trial_cost_ns;
   const uint32_t others = state.trials + state.resumed_trials;
-  return log2_q8(state.space.workload().count) + log2_q8(time) + log2_q8(state.gain_q8) - log2_q8(others + 4) +
+  return log2_q8(state.space->workload().count) + log2_q8(time) + log2_q8(state.gain_q8) - log2_q8(others + 4) +
          (state.trials + state.in_flight <= kEarlyTrials ? kEarlyBonusQ8 : 0);
 }
 

@@ -170,7 +170,7 @@ bool usable(const temper_storage* storage, Span<uint8_t> buffer) {
   }
   const uint32_t unit = storage->program_bytes;
   return unit != 0 && unit <= kMaxProgramBytes && (unit & (unit - 1)) == 0 && storage->size_bytes % unit == 0 &&
-         storage->size_bytes <= kMaxStorageBytes && buffer.data != nullptr && buffer.size >= kHistoryBufferBytes;
+         storage->size_bytes <= kMaxStorageBytes && buffer.data != nullptr && buffer.size >= history_buffer_bytes(unit);
 }
 
 }  // namespace

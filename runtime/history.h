@@ -28,9 +28,13 @@ struct FrameHeader {
   uint32_t crc;
 };
 inline constexpr uint8_t kFrameMagic = 0x7E;
-inline constexpr uint32_t kMaxPayload = 1024;
+inline constexpr uint32_t kMaxPayload = 256;
 inline constexpr uint32_t kMaxProgramBytes = 256;
-inline constexpr uint32_t kHistoryBufferBytes = kMaxPayload + sizeof(FrameHeader) + kMaxProgramBytes;
+/// What History::open wants for a storage of that program size; kHistoryBufferBytes is enough for any.
+constexpr uint32_t history_buffer_bytes(uint32_t program_bytes) {
+  return kMaxPayload + static_cast<uint32_t>(sizeof(FrameHeader)) + 4 + program_bytes;
+}
+inline constexpr uint32_t kHistoryBufferBytes = history_buffer_bytes(kMaxProgramBytes);
 static_assert(sizeof(FrameHeader) == 12, "frame layout is persisted");
 
 /// A frame as scanned, of any type: types that a later build added are for the visitor to pass over. `payload` is
@@ -53,7 +57,7 @@ class History {
 
   /// Reads everything once, calling visit (may be nullptr) for each whole frame in order; visit must not append. A new
   /// or erased storage gets a header. What is damaged is skipped and counted; the next frame goes behind everything
-  /// that is not erased. `buffer` (at least kHistoryBufferBytes) is kept and used by appends too. After any status but
+  /// that is not erased. `buffer` (history_buffer_bytes) is kept and used by appends too. After any status but
   /// TEMPER_OK the history is memory-only and nothing (more) is written: TEMPER_BAD_VERSION: the header is of another
   /// version. TEMPER_BAD_DATA: this is not a history; it holds foreign bytes. TEMPER_INVALID_ARGUMENT: storage or
   /// buffer break their contract. TEMPER_STORAGE_*: reading failed, or writing the header did.
@@ -129,7 +133,8 @@ Status read_intent(const FrameView& frame, IntentView* out);
 Status read_fingerprint(const FrameView& frame, Fingerprint* out);
 Status read_workload(const FrameView& frame, WorkloadNameView* out);
 
-/// The config that persisted knobs mean in this space; TEMPER_NOT_FOUND as Space::from_values.
+/// The config that persisted knobs mean in this space; TEMPER_NOT_FOUND when a knob or value is not
+/// of this space or one is missing.
 Status config_from_knobs(const Space& space, Span<const format::KnobValue> knobs, Config* out);
 
 }  // namespace temper

@@ -41,7 +41,7 @@ Lookup::Lookup(Arena& arena, const PackView* pack, const Fingerprint* fingerprin
   }
 }
 
-void Lookup::offer(const FrameView& frame, const temper_facts& facts, Scratch scratch) {
+void Lookup::offer(const FrameView& frame, Span<const Space> spaces) {
   if (frame.type == FrameType::kFingerprint) {
     Fingerprint made_on;
     const bool whole = read_fingerprint(frame, &made_on).ok();
@@ -53,17 +53,16 @@ void Lookup::offer(const FrameView& frame, const temper_facts& facts, Scratch sc
   }
   CommitView view;
   if (frame.type == FrameType::kCommit && read_commit(frame, &view).ok()) {
-    offer_commit(view, facts, scratch);
+    offer_commit(view, spaces);
   }
 }
 
-void Lookup::offer_commit(const CommitView& view, const temper_facts& facts, Scratch scratch) {
-  const uint32_t workload_count = pack_->workload_count();
+void Lookup::offer_commit(const CommitView& view, Span<const Space> spaces) {
   uint32_t index = 0;
-  while (index < workload_count && pack_->workload(index).key != view.commit.workload()) {
+  while (index < spaces.size && spaces[index].workload().key != view.commit.workload()) {
     ++index;
   }
-  if (index == workload_count) {
+  if (index == spaces.size) {
     return;
   }
   Commit& commit = commits_[index];
@@ -74,8 +73,8 @@ void Lookup::offer_commit(const CommitView& view, const temper_facts& facts, Scr
   if (ordinal < fingerprints_seen_ && fingerprints_seen_ - ordinal <= kKnownFingerprints) {
     fields = differs_[ordinal % kKnownFingerprints];
     if ((fields & kFingerprintDecisive) == 0) {
-      const Space space(pack_, index, &facts, scratch);
-      miss = translate(*pack_, space, view.commit.template_id(), view.commit.template_version(), view.knobs, &config);
+      miss = translate(*pack_, spaces[index], view.commit.template_id(), view.commit.template_version(), view.knobs,
+                       &config);
     }
   }
   if (miss != TEMPER_MISS_NONE && commit.miss == TEMPER_MISS_NONE) {

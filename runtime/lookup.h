@@ -24,7 +24,8 @@ class Lookup {
   Lookup(Arena& arena, const PackView* pack, const Fingerprint* fingerprint, Span<const temper_table> tables);
 
   /// Offers one scanned frame of the history; of several commits of a workload the last that is valid here counts.
-  void offer(const FrameView& frame, const temper_facts& facts, Scratch scratch);
+  /// `spaces`: of this device, by workload.
+  void offer(const FrameView& frame, Span<const Space> spaces);
   /// There is a history; parts of it, or all, could not be read when damaged.
   void set_history(bool damaged) { history_ = damaged ? HistoryState::kDamaged : HistoryState::kWhole; }
   /// A commit made in this run.
@@ -41,7 +42,7 @@ class Lookup {
     uint32_t fingerprint_fields;
     temper_miss miss;
   };
-  void offer_commit(const CommitView& view, const temper_facts& facts, Scratch scratch);
+  void offer_commit(const CommitView& view, Span<const Space> spaces);
   temper_miss find_in_tables(const Space& space, Config* config, temper_answer* answer) const;
 
   const PackView* pack_ = nullptr;

@@ -9,9 +9,9 @@ constexpr uint32_t kGrowth = 16;
 
 }  // namespace
 
-uint64_t sort_median(Span<uint64_t> values) {
+uint32_t sort_median(Span<uint32_t> values) {
   for (size_t i = 1; i < values.size; ++i) {
-    const uint64_t value = values[i];
+    const uint32_t value = values[i];
     size_t j = i;
     for (; j > 0 && values[j - 1] > value; --j) {
       values[j] = values[j - 1];
@@ -21,7 +21,7 @@ uint64_t sort_median(Span<uint64_t> values) {
   if (values.empty()) {
     return 0;
   }
-  const uint64_t low = values[(values.size - 1) / 2];
+  const uint32_t low = values[(values.size - 1) / 2];
   return low + (values[values.size / 2] - low) / 2;
 }
 
@@ -46,12 +46,21 @@ Measurement::Measurement(const MeasurementLimits& limits, uint64_t incumbent_ns)
   }
 }
 
+void Measurement::keep(uint64_t per_call_ns) {
+  if (count_ == 0) {
+    for (shift_ = 0; per_call_ns >> shift_ >> 30 != 0;) {
+      ++shift_;
+    }
+  }
+  const uint64_t scaled = per_call_ns >> shift_;
+  samples_[count_++] = scaled > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(scaled);
+  fastest_ns_ = fastest_ns_ == 0 || per_call_ns < fastest_ns_ ? per_call_ns : fastest_ns_;
+}
+
 void Measurement::lengthen(uint64_t elapsed_ns) {
   if (elapsed_ns == 0 && number_ >= kMaxCallsPerSample) {
     clock_stands_ = true;
-    fastest_ns_ = 1;
-    samples_ns_[0] = 1;
-    count_ = 1;
+    keep(1);
     state_ = MeasurementState::kDone;
     return;
   }
@@ -73,8 +82,7 @@ void Measurement::add(uint64_t elapsed_ns) {
     if (elapsed_ns < limits_.min_sample_ns * kWarmFactor) {
       // A cold call may take twice as long as a warm one; beyond that the candidate is lost already.
       if (incumbent_ns_ != 0 && number_ == 1 && elapsed_ns > 2 * cut_ns && elapsed_ns >= limits_.min_sample_ns) {
-        fastest_ns_ = elapsed_ns;
-        samples_ns_[count_++] = elapsed_ns;
+        keep(elapsed_ns);
         state_ = MeasurementState::kTooSlow;
         return;
       }
@@ -85,18 +93,14 @@ void Measurement::add(uint64_t elapsed_ns) {
     lengthen(elapsed_ns);
     return;
   }
-  const uint64_t per_call = elapsed_ns < number_ ? 1 : elapsed_ns / number_;
-  samples_ns_[count_++] = per_call;
-  if (fastest_ns_ == 0 || per_call < fastest_ns_) {
-    fastest_ns_ = per_call;
-  }
+  keep(elapsed_ns < number_ ? 1 : elapsed_ns / number_);
   if (incumbent_ns_ != 0 && fastest_ns_ > cut_ns) {
     state_ = MeasurementState::kTooSlow;
     return;
   }
   const bool enough = count_ >= limits_.min_samples;
   if (count_ >= limits_.max_samples || (enough && total_ns_ >= limits_.max_total_ns) ||
-      (enough && spread_ns() * 1000 <= median_ns() * limits_.target_spread_permille)) {
+      (enough && uint64_t{spread()} * 1000 <= uint64_t{median()} * limits_.target_spread_permille)) {
     state_ = MeasurementState::kDone;
   }
 }
@@ -111,21 +115,24 @@ bool Measurement::finish() {
   return true;
 }
 
-uint64_t Measurement::median_ns() const {
-  uint64_t sorted[kMaxSamples];
+uint32_t Measurement::median() const {
+  uint32_t sorted[kMaxSamples];
   for (uint32_t i = 0; i < count_; ++i) {
-    sorted[i] = samples_ns_[i];
+    sorted[i] = samples_[i];
   }
   return sort_median({sorted, count_});
 }
 
-uint64_t Measurement::spread_ns() const {
-  const uint64_t median = median_ns();
-  uint64_t distance[kMaxSamples];
+uint32_t Measurement::spread() const {
+  const uint32_t middle = median();
+  uint32_t distance[kMaxSamples];
   for (uint32_t i = 0; i < count_; ++i) {
-    distance[i] = samples_ns_[i] > median ? samples_ns_[i] - median : median - samples_ns_[i];
+    distance[i] = samples_[i] > middle ? samples_[i] - middle : middle - samples_[i];
   }
   return sort_median({distance, count_});
 }
+
+uint64_t Measurement::median_ns() const { return uint64_t{median()} << shift_; }
+uint64_t Measurement::spread_ns() const { return uint64_t{spread()} << shift_; }
 
 }  // namespace temper

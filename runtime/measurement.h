@@ -50,10 +50,16 @@ class Measurement {
 
   MeasurementLimits limits_;
   uint64_t incumbent_ns_ = 0;
-  uint64_t samples_ns_[kMaxSamples] = {};
+  void keep(uint64_t per_call_ns);
+  uint32_t median() const;
+  uint32_t spread() const;
+
   uint64_t fastest_ns_ = 0;
   uint64_t total_ns_ = 0;
   uint32_t number_ = 1;
+  uint32_t samples_[kMaxSamples] =
+      {};  ///< ns >> shift_: the first has at most 30 bits, so what is below a second is exact
+  uint8_t shift_ = 0;
   uint8_t count_ = 0;
   bool warm_ = false;
   bool clock_stands_ = false;
@@ -61,7 +67,7 @@ class Measurement {
 };
 
 /// Sorts in place and returns the median (mean of the middle two); 0 when empty. For a few dozen entries at most.
-uint64_t sort_median(Span<uint64_t> values);
+uint32_t sort_median(Span<uint32_t> values);
 
 /// Calls that fill min_sample_ns when one takes per_call_ns; 1..kMaxCallsPerSample.
 uint32_t calls_per_sample(uint64_t min_sample_ns, uint64_t per_call_ns);

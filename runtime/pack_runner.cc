@@ -39,7 +39,7 @@ PackRunner::Layout PackRunner::lay_out(const WorkloadView& workload, const tempe
 
 void PackRunner::select(uint32_t workload) {
   if (workload != workload_) {
-    space_ = Space(pack_, workload, facts_, scratch_);
+    space_ = &spaces_[workload];
     workload_ = workload;
     bound_slot_ = kSlots;
   }
@@ -48,17 +48,17 @@ void PackRunner::select(uint32_t workload) {
 size_t PackRunner::bytes_of_variant(const VariantView& variant) {
   Config config;
   size_t compile_knob = 0;
-  for (uint32_t knob = 0; knob < space_.knob_count(); ++knob) {
-    uint32_t choice = space_.choice_count(knob) - 1;
-    if (space_.view().knob(knob).kind == KnobKind::kCompile) {
+  for (uint32_t knob = 0; knob < space_->knob_count(); ++knob) {
+    uint32_t choice = space_->choice_count(knob) - 1;
+    if (space_->view().knob(knob).kind == KnobKind::kCompile) {
       const int32_t wanted = variant.values[compile_knob++];
-      while (choice > 0 && space_.value(knob, choice) != wanted) {
+      while (choice > 0 && space_->value(knob, choice) != wanted) {
         --choice;
       }
     }
     config.choice[knob] = static_cast<uint8_t>(choice);
   }
-  return make_plan(space_, config, nullptr, &plan_).ok() ? lay_out(space_.workload(), plan_, nullptr).bytes : 0;
+  return make_plan(*space_, config, nullptr, &plan_).ok() ? lay_out(space_->workload(), plan_, nullptr).bytes : 0;
 }
 
 size_t PackRunner::bytes_wanted() {
@@ -68,7 +68,7 @@ size_t PackRunner::bytes_wanted() {
     select(workload);
     for (uint32_t i = 0; i < pack_->variant_count(); ++i) {
       const VariantView variant = pack_->variant(i);
-      if (variant.template_index == space_.workload().template_index) {
+      if (variant.template_index == space_->workload().template_index) {
         const size_t bytes = bytes_of_variant(variant);
         most = bytes > most ? bytes : most;
       }
@@ -89,8 +89,8 @@ Status PackRunner::attach(void* memory, size_t memory_bytes) {
   for (uint32_t workload = 0; workload < pack_->workload_count(); ++workload) {
     select(workload);
     Config config;
-    if (space_.default_config(&config).ok() && make_plan(space_, config, nullptr, &plan_).ok() &&
-        lay_out(space_.workload(), plan_, nullptr).bytes > memory_bytes_) {
+    if (space_->default_config(&config).ok() && make_plan(*space_, config, nullptr, &plan_).ok() &&
+        lay_out(space_->workload(), plan_, nullptr).bytes > memory_bytes_) {
       return TEMPER_NO_MEMORY;
     }
   }
@@ -99,9 +99,9 @@ Status PackRunner::attach(void* memory, size_t memory_bytes) {
 
 temper_outcome PackRunner::find_kernel(uint32_t workload, const Config& config, temper_kernel* kernel) {
   select(workload);
-  const int32_t variant = space_.find_variant(config);
+  const int32_t variant = space_->find_variant(config);
   // Without a digest nothing could tell a wrong kernel, so nothing is tuned.
-  if (variant < 0 || space_.workload().digest == 0) {
+  if (variant < 0 || space_->workload().digest == 0) {
     return TEMPER_OUTCOME_INVALID;
   }
   *kernel = pack_->kernel(pack_->variant(static_cast<uint32_t>(variant)).kernel);
@@ -109,15 +109,15 @@ temper_outcome PackRunner::find_kernel(uint32_t workload, const Config& config, 
     return TEMPER_OUTCOME_BUILD_ERROR;
   }
   bound_slot_ = kSlots;
-  const bool fits = make_plan(space_, config, *kernel, &plan_).ok() &&
-                    lay_out(space_.workload(), plan_, nullptr).bytes <= memory_bytes_;
+  const bool fits = make_plan(*space_, config, *kernel, &plan_).ok() &&
+                    lay_out(space_->workload(), plan_, nullptr).bytes <= memory_bytes_;
   return fits ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_INVALID;
 }
 
 void PackRunner::fill_inputs() {
   for (uint32_t i = TEMPER_IN_A; i < TEMPER_TENSOR_COUNT; ++i) {
     if (layout_.tensor[i] != nullptr) {
-      fill_small_integers(static_cast<temper_tensor>(i), {layout_.tensor[i], space_.workload().elements[i]});
+      fill_small_integers(static_cast<temper_tensor>(i), {layout_.tensor[i], space_->workload().elements[i]});
     }
   }
   filled_workload_ = workload_;
@@ -129,11 +129,11 @@ Status PackRunner::bind(uint8_t slot) {
   if (bound_slot_ == slot) {
     return {};
   }
-  const Status status = make_plan(space_, slots_[slot].config, slots_[slot].kernel, &plan_);
+  const Status status = make_plan(*space_, slots_[slot].config, slots_[slot].kernel, &plan_);
   if (!status.ok()) {
     return status;
   }
-  layout_ = lay_out(space_.workload(), plan_, memory_);
+  layout_ = lay_out(space_->workload(), plan_, memory_);
   if (filled_workload_ != workload_) {
     fill_inputs();
   }
@@ -165,7 +165,7 @@ Status PackRunner::call() {
 }
 
 Status PackRunner::check() {
-  const size_t elements = space_.workload().elements[TEMPER_OUT];
+  const size_t elements = space_->workload().elements[TEMPER_OUT];
   const Span<float> guarded{layout_.guarded_output, elements + 2 * kGuardElements};
   poison(guarded);
   const Status status = call();
@@ -173,7 +173,7 @@ Status PackRunner::check() {
     return status;
   }
   const bool right =
-      guards_intact(guarded) && digest({layout_.tensor[TEMPER_OUT], elements}) == space_.workload().digest;
+      guards_intact(guarded) && digest({layout_.tensor[TEMPER_OUT], elements}) == space_->workload().digest;
   result_ = {right ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_WRONG_RESULT, 0};
   return {};
 }

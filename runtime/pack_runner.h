@@ -17,9 +17,9 @@ class PackRunner {
   static constexpr uint8_t kSlots = 4;  ///< a rematch holds the default and three contenders side by side
 
   PackRunner() = default;
-  /// All pointers outlive the runner. The scratch may be shared with others on the same thread.
-  PackRunner(const PackView* pack, const temper_facts* facts, const temper_port* port, Scratch scratch)
-      : pack_(pack), facts_(facts), port_(port), scratch_(scratch) {}
+  /// All outlive the runner. `spaces`: by workload; others on the same thread may share them.
+  PackRunner(const PackView* pack, Span<const Space> spaces, const temper_port* port)
+      : pack_(pack), spaces_(spaces), port_(port) {}
 
   /// What a tuning run over all workloads can use: tensors, packed constant and workspaces of the largest. Counts the
   /// largest value of every run knob for each variant.
@@ -63,12 +63,11 @@ class PackRunner {
   static void release_slot(void* self, uint8_t slot);
 
   const PackView* pack_ = nullptr;
-  const temper_facts* facts_ = nullptr;
+  Span<const Space> spaces_;
   const temper_port* port_ = nullptr;
-  Scratch scratch_;
   uint8_t* memory_ = nullptr;
   size_t memory_bytes_ = 0;
-  Space space_;  ///< of workload_
+  const Space* space_ = nullptr;  ///< of workload_
   uint32_t workload_ = UINT32_MAX;
   uint32_t filled_workload_ = UINT32_MAX;  ///< whose inputs are in memory
   uint8_t bound_slot_ = kSlots;            ///< whose plan is plan_; kSlots: none's

@@ -1,5 +1,7 @@
 #include "runtime/pack_view.h"
 
+#include <initializer_list>
+
 #include "runtime/flatbuffer_check.h"
 #include "runtime/flatbuffers_config.h"
 
@@ -97,7 +99,7 @@ const char* check_knobs(const TemplateView& view) {
   return nullptr;
 }
 
-const char* check_programs(const TemplateView& view, uint32_t* longest) {
+const char* check_programs(const TemplateView& view) {
   struct {
     const Program* program;
     size_t min_outputs, max_outputs;
@@ -114,14 +116,11 @@ const char* check_programs(const TemplateView& view, uint32_t* longest) {
     if (program.outputs.size < rule.min_outputs || program.outputs.size > rule.max_outputs) {
       return "program outputs";
     }
-    if (program.code.size > *longest) {
-      *longest = static_cast<uint32_t>(program.code.size);
-    }
   }
   return nullptr;
 }
 
-const char* check_templates(const PackView& pack, uint32_t* longest) {
+const char* check_templates(const PackView& pack) {
   const uint32_t count = pack.template_count();
   if (count > UINT8_MAX) {
     return "template count";
@@ -141,7 +140,7 @@ const char* check_templates(const PackView& pack, uint32_t* longest) {
       }
     }
     const char* reason = check_knobs(view);
-    reason = reason == nullptr ? check_programs(view, longest) : reason;
+    reason = reason == nullptr ? check_programs(view) : reason;
     if (reason != nullptr) {
       return reason;
     }
@@ -206,28 +205,40 @@ Span<const uint16_t> TemplateView::values(uint32_t knob) const {
   return view_of(static_cast<const format::Template*>(table)->knobs()->Get(knob)->values());
 }
 
+// The largest of everything: sizes of the evaluators' scratch.
+void PackView::measure() {
+  const auto raise = [](uint16_t* most, size_t value) { *most = value > *most ? static_cast<uint16_t>(value) : *most; };
+  for (uint32_t i = 0; i < template_count(); ++i) {
+    const TemplateView view = get_template(i);
+    for (const Program* program : {&view.constraint, &view.defaults, &view.shape, &view.features, &view.prior}) {
+      raise(&longest_program_, program->code.size);
+    }
+    raise(&longest_constraint_, view.constraint.code.size);
+    raise(&most_knobs_, view.knob_count);
+  }
+}
+
 Status PackView::open(const temper_pack& pack, PackView* out, const char** reason) {
   *out = PackView();
-  const char* failed = nullptr;
+  const char* failed = "structure";
   Status status = TEMPER_BAD_DATA;
-  if (!check_flatbuffer({static_cast<const uint8_t*>(pack.data), pack.data_bytes}, kRules).ok()) {
-    failed = "structure";
-  } else {
-    PackView view;
-    view.root_ = flatbuffers::GetRoot<format::Pack>(pack.data);
-    view.kernels_ = pack.kernels;
-    if (pack_of(view.root_)->version() != kPackVersion) {
+  if (check_flatbuffer({static_cast<const uint8_t*>(pack.data), pack.data_bytes}, kRules).ok()) {
+    out->root_ = flatbuffers::GetRoot<format::Pack>(pack.data);
+    out->kernels_ = pack.kernels;
+    if (pack_of(out->root_)->version() != kPackVersion) {
       failed = "version";
       status = TEMPER_BAD_VERSION;
     } else {
-      failed = check_templates(view, &view.longest_program_);
-      failed = failed == nullptr ? check_workloads(view) : failed;
-      failed = failed == nullptr ? check_variants(view, pack) : failed;
+      failed = check_templates(*out);
+      failed = failed == nullptr ? check_workloads(*out) : failed;
+      failed = failed == nullptr ? check_variants(*out, pack) : failed;
     }
-    if (failed == nullptr) {
-      *out = view;
-      status = TEMPER_OK;
-    }
+  }
+  if (failed == nullptr) {
+    out->measure();
+    status = TEMPER_OK;
+  } else {
+    *out = PackView();
   }
   if (reason != nullptr) {
     *reason = failed;
@@ -287,6 +298,8 @@ VariantView PackView::variant(uint32_t index) const {
 
 temper_kernel PackView::kernel(uint32_t index) const { return kernels_ == nullptr ? nullptr : kernels_[index]; }
 uint32_t PackView::longest_program() const { return longest_program_; }
+uint32_t PackView::scratch_values() const { return uint32_t{most_knobs_} + longest_program_; }
+uint32_t PackView::scratch_intervals() const { return uint32_t{most_knobs_} + longest_constraint_; }
 
 uint32_t PackView::longest_knob_list() const {
   size_t longest = 0;

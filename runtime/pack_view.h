@@ -1,5 +1,6 @@
-// A verified view of a kernel pack's data. Opening checks FlatBuffers' own rules and every bound they cannot know; afterwards
-// all accessors are safe. Called by init and by the host tools; keeps pointers into the pack, never copies or allocates.
+// A verified view of a kernel pack's data. Opening checks FlatBuffers' own rules and every bound they cannot know;
+// afterwards all accessors are safe. Called by init and by the host tools; keeps pointers into the pack, never copies
+// or allocates.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ struct WorkloadView {
   uint32_t elements[TEMPER_TENSOR_COUNT];  ///< 0: absent
   uint8_t constants;                       ///< bit per temper_tensor
   uint16_t count;
-  uint32_t digest;                         ///< 0: unknown
+  uint32_t digest;  ///< 0: unknown
   uint64_t flops;
 };
 
@@ -69,14 +70,20 @@ class PackView {
   WorkloadView workload(uint32_t index) const;
   VariantView variant(uint32_t index) const;
   temper_kernel kernel(uint32_t index) const;  ///< nullptr when the pack has no kernels
-  uint32_t longest_program() const;            ///< instructions; sizes the evaluator's scratch
+  uint32_t longest_program() const;            ///< instructions
+  uint32_t scratch_values() const;             ///< what Scratch::values and
+  uint32_t scratch_intervals() const;          ///< Scratch::intervals hold: of the longest program, and of the knobs
   uint32_t longest_knob_list() const;
-  const void* root() const { return root_; }   ///< format::Pack; nullptr before open
+  const void* root() const { return root_; }  ///< format::Pack; nullptr before open
 
  private:
+  void measure();
+
   const void* root_ = nullptr;
   const temper_kernel* kernels_ = nullptr;
-  uint32_t longest_program_ = 0;
+  uint16_t longest_program_ = 0;
+  uint16_t longest_constraint_ = 0;
+  uint16_t most_knobs_ = 0;
 };
 
 }  // namespace temper

@@ -3,11 +3,21 @@
 namespace temper {
 namespace {
 
-int32_t saturate(int64_t value) {
-  if (value > INT32_MAX) {
-    return INT32_MAX;
-  }
-  return value < INT32_MIN ? INT32_MIN : static_cast<int32_t>(value);
+int32_t limit(bool negative) { return negative ? INT32_MIN : INT32_MAX; }
+
+int32_t add(int32_t a, int32_t b) {
+  int32_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? limit(a < 0) : sum;
+}
+
+int32_t subtract(int32_t a, int32_t b) {
+  int32_t difference;
+  return __builtin_sub_overflow(a, b, &difference) ? limit(a < 0) : difference;
+}
+
+int32_t multiply(int32_t a, int32_t b) {
+  int32_t product;
+  return __builtin_mul_overflow(a, b, &product) ? limit((a ^ b) < 0) : product;
 }
 
 int32_t floor_div(int32_t a, int32_t b) {
@@ -46,18 +56,18 @@ int32_t log_add(int32_t a, int32_t b) {
   }
   const uint16_t* at = kLogAdd + apart / kLogAddStep;
   const uint32_t drop = ((at[0] - at[1]) * (apart % kLogAddStep) + kLogAddStep / 2) / kLogAddStep;
-  return saturate(static_cast<int64_t>(high) + static_cast<int32_t>(at[0] - drop));
+  return add(high, static_cast<int32_t>(at[0] - drop));
 }
 
 // Every op that computes from values; the four that read inputs are in evaluate.
 int32_t apply(Op op, int32_t a, int32_t b, int32_t c) {
   switch (op) {
     case Op::kAdd:
-      return saturate(static_cast<int64_t>(a) + b);
+      return add(a, b);
     case Op::kSub:
-      return saturate(static_cast<int64_t>(a) - b);
+      return subtract(a, b);
     case Op::kMul:
-      return saturate(static_cast<int64_t>(a) * b);
+      return multiply(a, b);
     case Op::kDiv:
       return floor_div(a, b);
     case Op::kCeilDiv:
@@ -65,7 +75,7 @@ int32_t apply(Op op, int32_t a, int32_t b, int32_t c) {
     case Op::kMod:
       return floor_mod(a, b);
     case Op::kRoundUp:
-      return saturate(static_cast<int64_t>(ceil_div(a, b)) * b);
+      return multiply(ceil_div(a, b), b);
     case Op::kMin:
       return a < b ? a : b;
     case Op::kMax:
@@ -85,7 +95,7 @@ int32_t apply(Op op, int32_t a, int32_t b, int32_t c) {
     case Op::kSelect:
       return a != 0 ? b : c;
     case Op::kLog2:
-      return a <= 1 ? 0 : log2_q8(static_cast<uint64_t>(a));
+      return a <= 1 ? 0 : log2_q8(static_cast<uint32_t>(a));
     case Op::kLogAdd:
       return log_add(a, b);
     default:
@@ -132,7 +142,7 @@ Interval round_up_bounds(Interval a, Interval b) {
   }
   // a <= result < a + b, not above 0 when a is not, and at least one whole b when a is positive.
   const int32_t low = a.low > 0 && b.low > a.low ? b.low : a.low;
-  return {low, a.high <= 0 ? 0 : saturate(static_cast<int64_t>(a.high) + b.high - 1)};
+  return {low, a.high <= 0 ? 0 : add(a.high, b.high - 1)};
 }
 
 // Divisions: the result is 0 for divisors <= 0, and for the others as the op says.
@@ -180,18 +190,12 @@ Interval apply_bounds(Op op, Interval a, Interval b, Interval c) {
   }
 }
 
-int32_t read_input(const Instruction& at, const ProgramInputs& inputs) {
-  switch (static_cast<Op>(at.op)) {
-    case Op::kConst:
-      return inputs.constants[at.a];
-    case Op::kDim:
-      return inputs.dims[at.a];
-    case Op::kKnob:
-      return inputs.knob_values[at.a];
-    default:
-      return inputs.facts[at.a];
-  }
-}
+// The arrays that kConst, kDim, kKnob and kFact read.
+struct InputTable {
+  explicit InputTable(const ProgramInputs& inputs)
+      : of{inputs.constants.data, inputs.dims.data, inputs.knob_values.data, inputs.facts.data} {}
+  const int32_t* of[4];
+};
 
 }  // namespace
 
@@ -218,23 +222,28 @@ Status verify_program(const Program& program, size_t constant_count, size_t dim_
   return TEMPER_OK;
 }
 
-void evaluate(const Program& program, const ProgramInputs& inputs, int32_t* values) {
-  for (size_t i = 0; i < program.code.size; ++i) {
-    const Instruction& at = program.code[i];
+namespace {
+
+// The instructions [from, to): what is before was evaluated already.
+void evaluate_part(Span<const Instruction> code, const ProgramInputs& inputs, size_t from, size_t to, int32_t* values) {
+  const InputTable input(inputs);
+  for (size_t i = from; i < to; ++i) {
+    const Instruction& at = code[i];
     const Op op = static_cast<Op>(at.op);
-    values[i] = is_input(op) ? read_input(at, inputs) : apply(op, values[at.a], values[at.b], values[at.c]);
+    values[i] = is_input(op) ? input.of[at.op][at.a] : apply(op, values[at.a], values[at.b], values[at.c]);
   }
 }
 
-void evaluate_intervals(const Program& program, const ProgramInputs& inputs, Span<const Interval> knobs,
-                        Interval* values) {
-  for (size_t i = 0; i < program.code.size; ++i) {
-    const Instruction& at = program.code[i];
+void evaluate_part(Span<const Instruction> code, const ProgramInputs& inputs, Span<const Interval> knobs, size_t from,
+                   size_t to, Interval* values) {
+  const InputTable input(inputs);
+  for (size_t i = from; i < to; ++i) {
+    const Instruction& at = code[i];
     const Op op = static_cast<Op>(at.op);
     if (op == Op::kKnob) {
       values[i] = knobs[at.a];
     } else if (is_input(op)) {
-      const int32_t value = read_input(at, inputs);
+      const int32_t value = input.of[at.op][at.a];
       values[i] = {value, value};
     } else {
       values[i] = apply_bounds(op, values[at.a], values[at.b], values[at.c]);
@@ -242,13 +251,54 @@ void evaluate_intervals(const Program& program, const ProgramInputs& inputs, Spa
   }
 }
 
+}  // namespace
+
+void evaluate(const Program& program, const ProgramInputs& inputs, int32_t* values) {
+  evaluate_part(program.code, inputs, 0, program.code.size, values);
+}
+
+bool holds(const Program& program, const ProgramInputs& inputs, int32_t* values) {
+  size_t done = 0;
+  for (const uint8_t output : program.outputs) {
+    evaluate_part(program.code, inputs, done, output + size_t{1}, values);
+    done = done > output ? done : output + size_t{1};
+    if (values[output] == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void evaluate_intervals(const Program& program, const ProgramInputs& inputs, Span<const Interval> knobs,
+                        Interval* values) {
+  evaluate_part(program.code, inputs, knobs, 0, program.code.size, values);
+}
+
+bool may_hold(const Program& program, const ProgramInputs& inputs, Span<const Interval> knobs, Interval* values) {
+  size_t done = 0;
+  for (const uint8_t output : program.outputs) {
+    evaluate_part(program.code, inputs, knobs, done, output + size_t{1}, values);
+    done = done > output ? done : output + size_t{1};
+    if (values[output].low == 0 && values[output].high == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 int32_t log2_q8(uint64_t value) {
-  if (value <= 1) {
+  // Nine bits are all that counts.
+  uint32_t whole = 0;
+  for (; value >> 32 != 0; value >>= 16) {
+    whole += 16;
+  }
+  const uint32_t rest = static_cast<uint32_t>(value);
+  if (rest <= 1) {
     return 0;
   }
-  const uint32_t top = 63u - static_cast<uint32_t>(__builtin_clzll(value));
-  const uint32_t fraction = static_cast<uint32_t>(top >= 8 ? value >> (top - 8) : value << (8 - top)) & 0xFFu;
-  return static_cast<int32_t>(top * 256u + fraction);
+  const uint32_t top = 31u - static_cast<uint32_t>(__builtin_clz(rest));
+  const uint32_t fraction = (top >= 8 ? rest >> (top - 8) : rest << (8 - top)) & 0xFFu;
+  return static_cast<int32_t>((whole + top) * 256u + fraction);
 }
 
 }  // namespace temper

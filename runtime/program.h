@@ -1,6 +1,7 @@
 // The integer programs that a space is made of (constraints, defaults, shapes, features, prior), and their evaluators.
-// A program is a straight line of instructions in SSA form: instruction i defines value i from earlier values. 32-bit saturating
-// arithmetic, no loops, no calls: running time is the instruction count. Called by Space and by host tools; never allocates.
+// A program is a straight line of instructions in SSA form: instruction i defines value i from earlier values. 32-bit
+// saturating arithmetic, no loops, no calls: running time is the instruction count. Called by Space and by host tools;
+// never allocates.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +24,21 @@ enum class Op : uint8_t {
   kAdd,
   kSub,
   kMul,
-  kDiv,       ///< floor
-  kCeilDiv,   ///< rounds up
-  kMod,       ///< sign of the divisor; operands are non-negative in practice
-  kRoundUp,   ///< to a multiple of b
+  kDiv,      ///< floor
+  kCeilDiv,  ///< rounds up
+  kMod,      ///< sign of the divisor; operands are non-negative in practice
+  kRoundUp,  ///< to a multiple of b
   kMin,
   kMax,
-  kLess,      ///< 1 or 0
+  kLess,  ///< 1 or 0
   kLessEqual,
   kEqual,
-  kAnd,       ///< both non-zero
+  kAnd,  ///< both non-zero
   kOr,
   kNot,
-  kSelect,    ///< a != 0 ? b : c
-  kLog2,      ///< log2(a) in Q8, piecewise linear between powers of two; 0 for a <= 1
-  kLogAdd,    ///< log2(2^a + 2^b) of Q8 logs, by table
+  kSelect,  ///< a != 0 ? b : c
+  kLog2,    ///< log2(a) in Q8, piecewise linear between powers of two; 0 for a <= 1
+  kLogAdd,  ///< log2(2^a + 2^b) of Q8 logs, by table
   kOpCount
 };
 
@@ -65,12 +66,20 @@ Status verify_program(const Program& program, size_t constant_count, size_t dim_
 /// Evaluates a verified program. `values` holds at least code.size entries; output j is values[program.outputs[j]].
 void evaluate(const Program& program, const ProgramInputs& inputs, int32_t* values);
 
+/// Whether every output is non-zero: evaluates no further than the first that is 0. So a constraint's cheapest and most
+/// selective output belongs first, and what only later ones need behind it.
+bool holds(const Program& program, const ProgramInputs& inputs, int32_t* values);
+
 struct Interval {
   int32_t low, high;
 };
 
 /// Sound bounds of every value when each knob lies anywhere in its interval. `values` as for evaluate.
-void evaluate_intervals(const Program& program, const ProgramInputs& inputs, Span<const Interval> knobs, Interval* values);
+void evaluate_intervals(const Program& program, const ProgramInputs& inputs, Span<const Interval> knobs,
+                        Interval* values);
+
+/// False only when some output is 0 wherever in their intervals the knobs lie; stops at the first such output.
+bool may_hold(const Program& program, const ProgramInputs& inputs, Span<const Interval> knobs, Interval* values);
 
 /// log2(value) in Q8 as kLog2 computes it; shared with the searchers, which work on log times.
 int32_t log2_q8(uint64_t value);

@@ -7,7 +7,7 @@ namespace {
 
 using format::KnobValue;
 
-constexpr size_t kMaxNameBytes = 512;  // longer names are cut: they are shown, never compared
+constexpr size_t kMaxNameBytes = 200;  // longer names are cut: they are shown, never compared
 
 static_assert(sizeof(format::Intent) == 16 && sizeof(format::Trial) == 40 && sizeof(format::Commit) == 32 &&
                   sizeof(format::WorkloadName) == 24 && sizeof(Fingerprint) == 56 && sizeof(KnobValue) == 4,
@@ -116,16 +116,22 @@ Status read_workload(const FrameView& frame, WorkloadNameView* out) {
 }
 
 Status config_from_knobs(const Space& space, Span<const KnobValue> knobs, Config* out) {
-  uint16_t ids[TEMPER_MAX_KNOBS];
-  uint16_t values[TEMPER_MAX_KNOBS];
-  if (knobs.size > TEMPER_MAX_KNOBS) {
+  if (knobs.size != space.knob_count()) {
     return TEMPER_NOT_FOUND;
   }
-  for (size_t i = 0; i < knobs.size; ++i) {
-    ids[i] = knobs[i].id();
-    values[i] = knobs[i].value();
+  Config config;
+  for (uint32_t k = 0; k < space.knob_count(); ++k) {
+    const uint16_t id = space.view().knob(k).id;
+    size_t at = 0;
+    while (at < knobs.size && knobs[at].id() != id) {
+      ++at;
+    }
+    if (at == knobs.size || !space.choose(k, knobs[at].value(), &config).ok()) {
+      return TEMPER_NOT_FOUND;
+    }
   }
-  return space.from_values({ids, knobs.size}, {values, knobs.size}, out);
+  *out = config;
+  return TEMPER_OK;
 }
 
 }  // namespace temper

@@ -14,30 +14,26 @@ constexpr uint64_t kWaitNs = 2000000;
 }  // namespace
 
 // Contestant 0 is the default; then what looked faster in the search, and what an earlier run committed.
-uint32_t Tuner::contenders(const WorkloadState& state, Config out[kMaxContestants],
-                           uint64_t time_ns[kMaxContestants]) const {
+uint32_t Tuner::contenders(const WorkloadState& state, Contender out[kMaxContestants]) const {
   uint32_t most = options_.rematch_contenders + 1u;
   most = most < kMaxContestants ? most : kMaxContestants;
   if (runner_.slot_count > 1 && runner_.slot_count < most) {
     most = runner_.slot_count;
   }
-  out[0] = state.default_config;
-  time_ns[0] = state.default_ns;
+  out[0] = {&state.default_config, state.default_ns};
   uint32_t count = 1;
   bool has_committed = !state.best_is_committed || state.best_config == state.default_config;
   for (const Elite& elite : state.searcher.elites()) {
-    const bool faster =
-        elite.time_ns < state.default_ns || (state.best_is_committed && elite.config == state.best_config);
-    if (count < most && faster && !(elite.config == state.default_config)) {
-      has_committed = has_committed || elite.config == state.best_config;
-      out[count] = elite.config;
-      time_ns[count++] = elite.time_ns;
+    const bool committed = state.best_is_committed && elite.config == state.best_config;
+    const bool faster = elite.time_ns < state.default_ns;
+    if (count < most && (faster || committed) && !(elite.config == state.default_config)) {
+      has_committed = has_committed || committed;
+      out[count++] = {&elite.config, elite.time_ns};
     }
   }
   if (!has_committed && most > 1) {
-    const uint32_t at = count < most ? count++ : most - 1;
-    out[at] = state.best_config;
-    time_ns[at] = state.rematch_best_ns != 0 ? state.rematch_best_ns : state.default_ns;
+    out[count < most ? count++ : most - 1] = {&state.best_config,
+                                              state.rematch_best_ns != 0 ? state.rematch_best_ns : state.default_ns};
   }
   return count;
 }
@@ -49,9 +45,8 @@ bool Tuner::rematch_due(const WorkloadState& state) const {
   if (state.best_is_committed && state.trials <= 1) {
     return false;  // nothing new is known
   }
-  Config config[kMaxContestants];
-  uint64_t time_ns[kMaxContestants];
-  return contenders(state, config, time_ns) > 1;
+  Contender contender[kMaxContestants];
+  return contenders(state, contender) > 1;
 }
 
 // Of those whose search is over and that still fit, the one with the most time to gain.
@@ -68,7 +63,7 @@ uint32_t Tuner::choose_rematch() const {
       continue;
     }
     const uint64_t gain =
-        state.default_ns > state.best_ns ? (state.default_ns - state.best_ns) * state.space.workload().count : 0;
+        state.default_ns > state.best_ns ? (state.default_ns - state.best_ns) * state.space->workload().count : 0;
     if (best == kNoWorkload || gain > best_gain) {
       best = i;
       best_gain = gain;
@@ -81,9 +76,8 @@ void Tuner::begin_rematch(uint32_t workload) {
   const WorkloadState& state = states_[workload];
   new (&rematch_) Rematch();  // in place: a temporary would weigh a kilobyte of stack
   rematch_.workload = workload;
-  Config config[kMaxContestants];
-  uint64_t time_ns[kMaxContestants];
-  uint32_t count = contenders(state, config, time_ns);
+  Contender contender[kMaxContestants];
+  uint32_t count = contenders(state, contender);
   // What the others' rematches need stays reserved, but half of what is left may always be used.
   const uint64_t left = left_ns();
   const uint64_t own = 2 * rematch_cost_ns(state, 2);
@@ -105,9 +99,9 @@ void Tuner::begin_rematch(uint32_t workload) {
   new (&rematch_.comparison) PairedComparison(state.default_ns, options_.min_gain_permille);
   for (uint32_t i = 0; i < count; ++i) {
     Contestant& contestant = rematch_.contestant[i];
-    contestant.config = config[i];
-    contestant.expected_ns = time_ns[i];
-    contestant.calls = calls_per_sample(options_.measurement.min_sample_ns, time_ns[i]);
+    contestant.config = *contender[i].config;
+    contestant.expected_ns = contender[i].time_ns;
+    contestant.calls = calls_per_sample(options_.measurement.min_sample_ns, contender[i].time_ns);
   }
   phase_ = Phase::kRematch;
 }
@@ -348,7 +342,7 @@ void Tuner::conclude(uint32_t workload, const Config* winner, uint64_t default_n
   state.rematch_best_ns = tuned_ns;
   if (write_frames(state)) {
     const CommitResult commit{default_ns, tuned_ns, state.kept_default};
-    (void)append_commit(*history_, state.space, state.best_config, ordinal_, commit);
+    (void)append_commit(*history_, *state.space, state.best_config, ordinal_, commit);
     check_storage();
   }
   TrialResult trial{};
@@ -372,10 +366,9 @@ void Tuner::conclude_without_rematch(uint32_t workload) {
   if (state.best_is_committed) {
     return;
   }
-  Config config[kMaxContestants];
-  uint64_t time_ns[kMaxContestants];
+  Contender contender[kMaxContestants];
   const bool searched = state.trials > 1 || state.stop == StopReason::kExhausted;
-  if (measured && searched && contenders(state, config, time_ns) == 1) {
+  if (measured && searched && contenders(state, contender) == 1) {
     conclude(workload, nullptr, state.default_ns, state.default_ns);
     return;
   }

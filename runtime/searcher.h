@@ -1,6 +1,7 @@
 // Searchers: propose configs of one workload's space and learn from trials. One propose/observe interface; the device
-// core has random and annealing, and grid for spaces that the budget can hold whole. Deterministic by seed; no state
-// shared between runs. Called by the tuner and by host tools; never measures anything, never allocates.
+// core has random and annealing, and grid for spaces that the budget can hold whole. A proposal is worked out candidate
+// by candidate, so that a step of the tuner stays short. Deterministic by seed; no state shared between runs. Called by
+// the tuner and by host tools; never measures anything, never allocates.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,22 @@ namespace temper {
 
 enum class SearcherKind : uint8_t { kAuto = 0, kGrid, kRandom, kAnnealing };
 inline constexpr uint32_t kEliteCount = 4;
-inline constexpr uint32_t kHintCount = 8;
+inline constexpr uint32_t kHintCount = 4;
 inline constexpr uint32_t kChainCount = 4;
 
 struct Elite {
   Config config;
   uint64_t time_ns;  ///< 0: empty
+};
+
+/// The fastest configs, fastest first.
+struct EliteList {
+  void insert(const Elite& fresh, uint32_t capacity);
+  void remove(uint32_t index);
+  uint32_t find(const Config& config) const;  ///< count when it is not there
+
+  Elite entry[kEliteCount > kHintCount ? kEliteCount : kHintCount] = {};
+  uint8_t count = 0;
 };
 
 /// Which configs of a run were proposed: exact up to 32-bit hash collisions, open addressing. Shared by all workloads
@@ -37,9 +48,30 @@ class VisitedSet {
   uint32_t find(uint32_t hash) const;  ///< index of its entry, or of the empty one where it would go
 
   uint32_t* slots_ = nullptr;
-  uint32_t mask_ = 0;
+  uint32_t size_ = 0;
   uint32_t count_ = 0;
   uint32_t capacity_ = 0;
+};
+
+class Searcher;
+
+/// The proposal that is being worked out, and the annealing's chains. One for all searchers of a run: another
+/// workload's turn starts it anew.
+struct Proposal {
+  enum class Stage : uint8_t { kNone, kNear, kClimb, kSeed, kAnneal, kSample, kGrid };
+  void enter(Stage next);
+
+  const Searcher* owner = nullptr;
+  Stage stage = Stage::kNone;
+  uint8_t next_chain = 0;  ///< up to kChainCount: chains there are; which one starts anew next
+  uint8_t knob = 0;        ///< kClimb: the one that is changed; kNear: the elite that is
+  uint8_t misses = 0;      ///< illegal candidates in a row
+  uint32_t step = 0;
+  int32_t best_score = 0;
+  int32_t chain_score[kChainCount] = {};
+  Config best;  ///< new and legal
+  Config chain[kChainCount];
+  Sampler sampler;
 };
 
 /// What trials of one workload taught, per (knob, choice): a linear model of the log time on top of the cost model's
@@ -49,6 +81,9 @@ class TrialModel {
  public:
   TrialModel() = default;
   TrialModel(Arena& arena, const Space& space);
+  static constexpr size_t kAlignment = 2;
+  /// What the constructor takes from the arena.
+  static size_t bytes_needed(const TemplateView& view);
 
   /// What to add to the prediction of a config, log2 Q8; lower is better. `explore_q8` favours choices that are little
   /// known.
@@ -65,9 +100,7 @@ class TrialModel {
   };
   void update_penalties(const Space& space);
 
-  Entry* entry_ = nullptr;
-  uint16_t offset_[TEMPER_MAX_KNOBS] = {};
-  uint16_t entry_count_ = 0;
+  Entry* entry_ = nullptr;  ///< the choices of knob 0, then those of knob 1, ...
   uint16_t failed_ = 0, worked_ = 0;
   bool started_ = false;
   int32_t mean_q8_ = 0;  ///< of the log time
@@ -77,20 +110,22 @@ class TrialModel {
   int32_t mean_variance_ = 0;
 };
 
-/// One workload's search. Placed in an arena; Space and VisitedSet outlive it.
+/// One workload's search. Placed in an arena; Space, VisitedSet and Proposal outlive it.
 class Searcher {
  public:
   Searcher() = default;
-  Searcher(Arena& arena, SearcherKind kind, const Space* space, VisitedSet* visited, CostModel model, uint64_t seed);
+  Searcher(Arena& arena, SearcherKind kind, const Space* space, VisitedSet* visited, Proposal* proposal,
+           CostModel model, uint64_t seed);
 
   /// Resolves kAuto: grid where the space surely fits in that many trials (0: not known), else annealing.
   void choose_kind(uint32_t trials);
 
-  /// The next config to try: legal, never proposed before in this run. Bounded work (about `effort` model evaluations).
+  /// The next config to try: legal, never proposed before in this run; about `effort` model evaluations go into it.
+  /// TEMPER_MORE: not found within `candidates` legality tests, each with at most one model evaluation; ask again.
   /// TEMPER_NOT_FOUND: nothing new is left (or could be found within the bounds): the workload is exhausted.
-  Status propose(Config* out, uint32_t effort);
-  /// Grid only: looks whether anything is left to propose, and notes exhaustion where not.
-  void look_ahead();
+  Status propose(Config* out, uint32_t effort, uint32_t candidates = UINT32_MAX);
+  /// Grid only: looks whether any of the next `configs` is left to propose, and notes exhaustion where the grid ends.
+  void look_ahead(uint32_t configs);
   /// A config to propose before all others (default, hints); ignored when illegal or visited. The kHintCount fastest
   /// are kept.
   void hint(const Config& config, uint64_t time_ns = 0);
@@ -103,7 +138,7 @@ class Searcher {
   /// Share of the budget that is spent, 0..256: cools the annealing and narrows proposals towards the incumbent.
   void set_progress(uint32_t spent_q8);
 
-  Span<const Elite> elites() const { return {elite_, elite_count_}; }  ///< fastest first
+  Span<const Elite> elites() const { return {elites_.entry, elites_.count}; }  ///< fastest first
   uint32_t trial_count() const { return trial_count_; }
   uint32_t failed_in_a_row() const {
     return failed_in_a_row_;
@@ -114,29 +149,29 @@ class Searcher {
  private:
   bool take(const Config& config, Config* out);  ///< true when it was new: now it is proposed
   bool propose_hint(Config* out);
-  bool propose_random(Config* out, uint32_t tries);
-  bool propose_grid(Config* out, uint32_t steps);
-  bool advance_cursor(uint32_t steps);  ///< to the next config that is legal and new; false when there is none
-  bool propose_near(Config* out, uint32_t effort);
-  bool propose_climb(Config* out);
-  bool propose_annealed(Config* out, uint32_t effort);
-  void refresh_chains();
+  Proposal::Stage choose_stage();
+  // Each tries one candidate; true when its stage is over.
+  bool work(uint32_t effort);
+  bool sample_one();
+  bool grid_one();
+  bool near_one(uint32_t effort);
+  bool climb_one();
+  bool seed_one();
+  bool anneal_one(uint32_t effort);
+  int32_t consider(const Config& config);
+  bool count_try(int32_t found);
   int32_t score(const Config& config) const;
 
   SearcherKind kind_ = SearcherKind::kAuto;
   const Space* space_ = nullptr;
   VisitedSet* visited_ = nullptr;
+  Proposal* proposal_ = nullptr;
   CostModel model_{};
   Random random_{0};
   uint32_t salt_ = 0;
-  Elite elite_[kEliteCount] = {};
-  Elite hint_[kHintCount] = {};
-  Config chain_[kChainCount];
+  EliteList elites_;
+  EliteList hints_;
   Config cursor_;  ///< grid: the next config
-  uint8_t elite_count_ = 0;
-  uint8_t hint_count_ = 0;
-  uint8_t chain_count_ = 0;
-  uint8_t next_chain_ = 0;
   bool cursor_done_ = false;
   bool exhausted_ = false;
   temper_outcome last_outcome_ = TEMPER_OUTCOME_OK;

@@ -16,11 +16,11 @@ Space::Space(const PackView* pack, uint32_t workload, const temper_facts* facts,
     : pack_(pack), facts_(facts), scratch_(scratch), workload_(pack->workload(workload)) {
   template_ = pack->get_template(workload_.template_index);
   for (uint32_t k = 0; k < knob_count(); ++k) {
-    choice_count_[k] = static_cast<uint8_t>(template_.values(k).size);
+    const Span<const uint16_t> values = template_.values(k);
+    choice_count_[k] = static_cast<uint8_t>(values.size);
+    choices_[k] = values.data;
   }
 }
-
-int32_t Space::value(uint32_t knob, uint32_t choice) const { return template_.values(knob)[choice]; }
 
 uint64_t Space::size() const {
   uint32_t low = 1;
@@ -38,46 +38,32 @@ uint64_t Space::size() const {
   return static_cast<uint64_t>(high) << 32 | low;
 }
 
-ProgramInputs Space::inputs(const int32_t* knob_values) const {
-  return {template_.constants, workload_.dims, {knob_values, knob_count()}, {facts_->value, TEMPER_FACT_COUNT}};
+ProgramInputs Space::inputs(const Config& config) const {
+  int32_t* const values = scratch_.values + pack_->longest_program();
+  values_of(config, values);
+  return {template_.constants, workload_.dims, {values, knob_count()}, {facts_->value, TEMPER_FACT_COUNT}};
 }
 
 void Space::run(const Program& program, const Config& config) const {
-  int32_t values[TEMPER_MAX_KNOBS];
-  values_of(config, values);
-  evaluate(program, inputs(values), scratch_.values);
+  evaluate(program, inputs(config), scratch_.values);
 }
 
 bool Space::legal(const Config& config) const {
-  if (has_variants() && find_variant(config) < 0) {
-    return false;
-  }
-  run(template_.constraint, config);
-  for (const uint8_t output : template_.constraint.outputs) {
-    if (scratch_.values[output] == 0) {
-      return false;
-    }
-  }
-  return true;
+  return (!has_variants() || find_variant(config) >= 0) && holds(template_.constraint, inputs(config), scratch_.values);
 }
 
 bool Space::possible(const Config& config, uint32_t chosen) const {
   if (has_variants() && match_variant(config, chosen) < 0) {
     return false;
   }
-  Interval knobs[TEMPER_MAX_KNOBS];
+  const ProgramInputs inputs{
+      template_.constants, workload_.dims, {nullptr, knob_count()}, {facts_->value, TEMPER_FACT_COUNT}};
+  Interval* const knobs = scratch_.intervals + (pack_->scratch_intervals() - knob_count());
   for (uint32_t k = 0; k < knob_count(); ++k) {
     const bool fixed = k < chosen;
     knobs[k] = {value(k, fixed ? config.choice[k] : 0u), value(k, fixed ? config.choice[k] : choice_count_[k] - 1u)};
   }
-  evaluate_intervals(template_.constraint, inputs(nullptr), {knobs, knob_count()}, scratch_.intervals);
-  for (const uint8_t output : template_.constraint.outputs) {
-    const Interval& bound = scratch_.intervals[output];
-    if (bound.low == 0 && bound.high == 0) {
-      return false;
-    }
-  }
-  return true;
+  return may_hold(template_.constraint, inputs, {knobs, knob_count()}, scratch_.intervals);
 }
 
 bool Space::has_variants() const { return pack_->variant_count() != 0; }
@@ -146,28 +132,14 @@ void Space::values_of(const Config& config, int32_t out[TEMPER_MAX_KNOBS]) const
   }
 }
 
-Status Space::from_values(Span<const uint16_t> ids, Span<const uint16_t> values, Config* out) const {
-  if (ids.size != knob_count() || values.size != ids.size) {
-    return TEMPER_NOT_FOUND;
+Status Space::choose(uint32_t knob, uint16_t value, Config* config) const {
+  for (uint32_t choice = 0; choice < choice_count_[knob]; ++choice) {
+    if (choices_[knob][choice] == value) {
+      config->choice[knob] = static_cast<uint8_t>(choice);
+      return {};
+    }
   }
-  Config config;
-  for (uint32_t k = 0; k < knob_count(); ++k) {
-    const Knob knob = template_.knob(k);
-    uint32_t at = 0;
-    while (at < ids.size && ids[at] != knob.id) {
-      ++at;
-    }
-    uint32_t choice = 0;
-    while (at < ids.size && choice < knob.values.size && knob.values[choice] != values[at]) {
-      ++choice;
-    }
-    if (at == ids.size || choice == knob.values.size) {
-      return TEMPER_NOT_FOUND;
-    }
-    config.choice[k] = static_cast<uint8_t>(choice);
-  }
-  *out = config;
-  return TEMPER_OK;
+  return TEMPER_NOT_FOUND;
 }
 
 }  // namespace temper

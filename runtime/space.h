@@ -21,8 +21,17 @@ struct Shape {
 
 /// Memory the evaluators work in; sized for the longest program of the pack. One per thread of search.
 struct Scratch {
-  int32_t* values = nullptr;      ///< PackView::longest_program() entries
-  Interval* intervals = nullptr;  ///< as many
+  int32_t* values = nullptr;      ///< PackView::scratch_values() entries
+  Interval* intervals = nullptr;  ///< PackView::scratch_intervals() entries; may be the same memory
+};
+
+/// A sample in the making: what Space::sample_step keeps from one step to the next. {} starts one.
+struct Sampler {
+  uint16_t tests = 0;  ///< legality tests, then interval tests, so far
+  uint8_t knob = 0;    ///< knob by knob: the one whose choices are tried
+  Config config;
+  uint8_t left[TEMPER_MAX_KNOBS] = {};  ///< choices of each knob that were not tried yet
+  uint32_t upwards = 0;                 ///< bit per knob: the way its choices are walked, round from a random one
 };
 
 class Space {
@@ -35,7 +44,7 @@ class Space {
   const temper_facts& facts() const { return *facts_; }
   uint32_t knob_count() const { return template_.knob_count; }
   uint32_t choice_count(uint32_t knob) const { return choice_count_[knob]; }
-  int32_t value(uint32_t knob, uint32_t choice) const;
+  int32_t value(uint32_t knob, uint32_t choice) const { return choices_[knob][choice]; }
   /// Product of the choice counts, saturated; illegal configs included.
   uint64_t size() const;
 
@@ -46,15 +55,17 @@ class Space {
   /// Index of the variant that serves the compile knobs; -1 when none does or the pack has none.
   int32_t find_variant(const Config& config) const;
 
-  /// The template's default, each wish moved to a listed value; where that is illegal, the nearest legal config found by a
-  /// bounded search. TEMPER_NOT_FOUND when the space holds no legal config that the search can find.
+  /// The template's default, each wish moved to a listed value; where that is illegal, the nearest legal config found
+  /// by a bounded search. TEMPER_NOT_FOUND when the space holds no legal config that the search can find.
   Status default_config(Config* out) const;
   /// A legal config, uniform among the legal ones while one in about 1,000 is legal; else built knob by knob under the
   /// interval test. TEMPER_NOT_FOUND after a bounded number of tries.
   Status sample(Random& random, Config* out) const;
-  /// A legal config that differs from `from` in one or two knobs; small steps along ordered values are favoured. Where the pack
-  /// has variants, their compile knobs move together and count as one. TEMPER_NOT_FOUND after a bounded number of tries.
-  Status neighbour(Random& random, const Config& from, Config* out) const;
+  /// One test of what sample() does. TEMPER_MORE: not found yet. Any other status starts the sampler anew.
+  Status sample_step(Random& random, Sampler* sampler, Config* out) const;
+  /// `from` with one or two knobs changed, legal or not, perhaps not changed at all; small steps along ordered values
+  /// are favoured. Where the pack has variants, their compile knobs move together and count as one.
+  Config mutate(Random& random, const Config& from) const;
   /// Steps through all configs in a fixed order, legal or not; false after the last. Start from a zeroed Config.
   bool next(Config* config) const;
 
@@ -64,11 +75,12 @@ class Space {
   int32_t prior_q8(const Config& config) const;  ///< log2 of the predicted time, Q8; lower is better
 
   void values_of(const Config& config, int32_t out[TEMPER_MAX_KNOBS]) const;
-  /// From persisted (id, value) pairs. TEMPER_NOT_FOUND when a knob or value is not of this space or one is missing.
-  Status from_values(Span<const uint16_t> ids, Span<const uint16_t> values, Config* out) const;
+  /// Sets one knob by value; TEMPER_NOT_FOUND when the value is not of this space.
+  Status choose(uint32_t knob, uint16_t value, Config* config) const;
 
  private:
-  ProgramInputs inputs(const int32_t* knob_values) const;
+  /// With the config's values, which it puts behind what a program uses of the scratch.
+  ProgramInputs inputs(const Config& config) const;
   /// Evaluates into scratch_.values.
   void run(const Program& program, const Config& config) const;
   bool has_variants() const;
@@ -81,18 +93,20 @@ class Space {
   /// Sets the knobs from `first` on to the template's wishes.
   void wish(uint32_t first, Config* config) const;
   void use_variant(uint32_t index, Config* config) const;
-  /// `wished` with the compile knobs of the next variant, nearest first; *rank starts at 0. Without variants: `wished`, once.
+  /// `wished` with the compile knobs of the next variant, nearest first; *rank starts at 0. Without variants: `wished`,
+  /// once.
   bool next_nearest_variant(const Config& wished, uint32_t* rank, Config* config) const;
   bool step(const Config& from, uint32_t knob, int32_t by, Config* out) const;
   /// Tries to make `base` legal by changing one or two of the knobs from `first` on, nearest first.
   bool repair(const Config& base, uint32_t first, uint32_t* tries, Config* out) const;
   bool repair_pairs(const Config& base, uint32_t knob, int32_t by, uint32_t rest, uint32_t* tries, Config* out) const;
   bool random_variant(Random& random, Config* config) const;
-  /// Chooses the knobs from `first` on one by one, each so that the rest stays possible; steps back where that fails.
-  bool descend(Random& random, uint32_t first, Config* config) const;
-  /// Moves one knob, mostly by one step. False when there is nowhere to go.
-  bool move(Random& random, uint32_t knob, Config* config) const;
-  Status any_single_step(Random& random, const Config& from, uint32_t first, Config* out) const;
+  Status reject_step(Random& random, Sampler* sampler) const;
+  Status descend_step(Random& random, Sampler* sampler) const;
+  void enter_knob(Random& random, uint32_t knob, Sampler* sampler) const;
+  /// Moves one knob, mostly by one step, where there is somewhere to go.
+  void move(Random& random, uint32_t knob, Config* config) const;
+  uint32_t first_run_knob() const { return has_variants() ? template_.compile_knob_count : 0; }
 
   const PackView* pack_ = nullptr;
   const temper_facts* facts_ = nullptr;
@@ -100,6 +114,7 @@ class Space {
   TemplateView template_{};
   WorkloadView workload_{};
   uint8_t choice_count_[TEMPER_MAX_KNOBS] = {};
+  const uint16_t* choices_[TEMPER_MAX_KNOBS] = {};  ///< the values of each knob: every evaluation reads them
 };
 
 }  // namespace temper

@@ -10,7 +10,7 @@ constexpr uint32_t kRejectionTries = 2048;
 // Interval tests of one knob-by-knob construction, and how many constructions (each from another variant).
 constexpr uint32_t kDescentTests = 512;
 constexpr uint32_t kDescents = 4;
-constexpr uint32_t kNeighbourTries = 96;
+constexpr uint32_t kMutations = 8;  // moves drawn for one that changes something
 // Constraint evaluations that the repair of a default may cost, in all and for one variant.
 constexpr uint32_t kRepairTries = 2048;
 constexpr uint32_t kRepairTriesPerVariant = 256;
@@ -20,16 +20,6 @@ constexpr uint64_t kDefaultSeed = 0x7E3A;
 constexpr bool kDownThenUp[] = {true, false};
 
 uint32_t distance_of(uint32_t a, uint32_t b) { return a > b ? a - b : b - a; }
-
-// The n-th (from 0) set bit of a mask that has more than n.
-uint32_t set_bit(uint64_t mask, uint32_t n) {
-  uint32_t bit = 0;
-  for (;; ++bit) {
-    if ((mask >> bit & 1u) != 0 && n-- == 0) {
-      return bit;
-    }
-  }
-}
 
 }  // namespace
 
@@ -136,7 +126,7 @@ bool Space::repair(const Config& base, uint32_t first, uint32_t* tries, Config* 
 }
 
 Status Space::default_config(Config* out) const {
-  const uint32_t first = has_variants() ? template_.compile_knob_count : 0;
+  const uint32_t first = first_run_knob();
   Config wished;
   wish(0, &wished);
   Config candidate;
@@ -176,119 +166,107 @@ bool Space::random_variant(Random& random, Config* config) const {
 }
 
 Status Space::sample(Random& random, Config* out) const {
-  const bool restricted = has_variants();
-  const uint32_t first = restricted ? template_.compile_knob_count : 0;
-  Config config;
-  for (uint32_t tries = 0; tries < kRejectionTries; ++tries) {
-    if (restricted && !random_variant(random, &config)) {
-      return TEMPER_NOT_FOUND;
-    }
-    for (uint32_t k = first; k < knob_count(); ++k) {
-      config.choice[k] = static_cast<uint8_t>(random.below(choice_count_[k]));
-    }
-    if (legal(config)) {
-      *out = config;
-      return TEMPER_OK;
-    }
+  Sampler sampler;
+  Status status = TEMPER_MORE;
+  while (status == TEMPER_MORE) {
+    status = sample_step(random, &sampler, out);
   }
-  for (uint32_t tries = 0; tries < kDescents; ++tries) {
-    if (restricted) {
-      random_variant(random, &config);
-    }
-    if (descend(random, first, &config)) {
-      *out = config;
-      return TEMPER_OK;
-    }
-  }
-  return TEMPER_NOT_FOUND;
+  return status;
 }
 
-bool Space::descend(Random& random, uint32_t first, Config* config) const {
-  uint64_t untried[TEMPER_MAX_KNOBS];
-  uint8_t left[TEMPER_MAX_KNOBS];
-  uint32_t knob = first;
-  bool entering = true;
-  for (uint32_t tests = 0; tests < kDescentTests && knob < knob_count(); ++tests) {
-    if (entering) {
-      left[knob] = choice_count_[knob];
-      untried[knob] = UINT64_MAX >> (64 - left[knob]);
-    }
-    if (left[knob] == 0) {
-      if (knob == first) {
-        return false;
-      }
-      entering = false;
-      --knob;
-      continue;
-    }
-    const uint32_t choice = set_bit(untried[knob], random.below(left[knob]--));
-    untried[knob] &= ~(uint64_t{1} << choice);
-    config->choice[knob] = static_cast<uint8_t>(choice);
-    entering = possible(*config, knob + 1);
-    knob += entering ? 1 : 0;
+Status Space::sample_step(Random& random, Sampler* sampler, Config* out) const {
+  const Status status =
+      sampler->tests++ < kRejectionTries ? reject_step(random, sampler) : descend_step(random, sampler);
+  if (status.ok()) {
+    *out = sampler->config;
   }
-  return knob == knob_count() && legal(*config);
+  if (status != TEMPER_MORE) {
+    sampler->tests = 0;
+  }
+  return status;
 }
 
-bool Space::move(Random& random, uint32_t knob, Config* config) const {
+Status Space::reject_step(Random& random, Sampler* sampler) const {
+  Config& config = sampler->config;
+  if (has_variants() && !random_variant(random, &config)) {
+    return TEMPER_NOT_FOUND;
+  }
+  for (uint32_t k = first_run_knob(); k < knob_count(); ++k) {
+    config.choice[k] = static_cast<uint8_t>(random.below(choice_count_[k]));
+  }
+  return legal(config) ? TEMPER_OK : TEMPER_MORE;
+}
+
+// Chooses the run knobs one by one, each so that the rest stays possible, and steps back where that fails.
+Status Space::descend_step(Random& random, Sampler* sampler) const {
+  const uint32_t first = first_run_knob();
+  const uint32_t test = sampler->tests - kRejectionTries - 1;
+  if (first == knob_count() || test >= kDescents * kDescentTests) {
+    return TEMPER_NOT_FOUND;
+  }
+  if (test % kDescentTests == 0) {
+    random_variant(random, &sampler->config);
+    sampler->upwards = random.next();
+    enter_knob(random, first, sampler);
+  }
+  uint32_t knob = sampler->knob;
+  while (sampler->left[knob] == 0) {
+    if (knob == first) {  // nothing is left to try: on to the next construction
+      sampler->tests = static_cast<uint16_t>(sampler->tests + kDescentTests - 1 - test % kDescentTests);
+      return TEMPER_MORE;
+    }
+    --knob;
+  }
+  --sampler->left[knob];
   const uint32_t count = choice_count_[knob];
-  if (count < 2) {
-    return false;
+  const uint32_t by = (sampler->upwards >> knob & 1u) != 0 ? 1 : count - 1;
+  sampler->config.choice[knob] = static_cast<uint8_t>((sampler->config.choice[knob] + by) % count);
+  sampler->knob = static_cast<uint8_t>(knob);
+  if (possible(sampler->config, knob + 1)) {
+    if (knob + 1 == knob_count()) {
+      return TEMPER_OK;  // with every knob chosen the interval test is exact
+    }
+    enter_knob(random, knob + 1, sampler);
   }
+  return TEMPER_MORE;
+}
+
+void Space::enter_knob(Random& random, uint32_t knob, Sampler* sampler) const {
+  sampler->knob = static_cast<uint8_t>(knob);
+  sampler->left[knob] = choice_count_[knob];
+  sampler->config.choice[knob] = static_cast<uint8_t>(random.below(choice_count_[knob]));
+}
+
+void Space::move(Random& random, uint32_t knob, Config* config) const {
+  const uint32_t count = choice_count_[knob];
   const uint32_t old = config->choice[knob];
   uint32_t fresh;
   if (random.below(4) != 0) {
     fresh = random.below(2) != 0 ? old + 1 : old - 1;  // below 0 wraps past the count
   } else {
-    fresh = random.below(count - 1);
-    fresh += fresh >= old ? 1 : 0;
+    fresh = random.below(count);
   }
-  if (fresh >= count) {
-    return false;
+  if (fresh < count) {
+    config->choice[knob] = static_cast<uint8_t>(fresh);
   }
-  config->choice[knob] = static_cast<uint8_t>(fresh);
-  return true;
 }
 
-Status Space::neighbour(Random& random, const Config& from, Config* out) const {
+Config Space::mutate(Random& random, const Config& from) const {
   // Where the pack has variants their compile knobs move together, as one more knob beside the run knobs.
-  const bool restricted = has_variants();
-  const uint32_t first = restricted ? template_.compile_knob_count : 0;
-  const uint32_t movable = knob_count() - first + (restricted && first != 0 ? 1u : 0u);
-  for (uint32_t tries = 0; tries < kNeighbourTries && movable != 0; ++tries) {
-    Config config = from;
-    const uint32_t moves = random.below(4) == 0 ? 2 : 1;
-    for (uint32_t i = 0; i < moves; ++i) {
-      const uint32_t knob = first + random.below(movable);
-      if (knob < knob_count()) {
-        move(random, knob, &config);
-      } else {
-        random_variant(random, &config);
-      }
+  const uint32_t first = first_run_knob();
+  const uint32_t movable = knob_count() - first + (first != 0 ? 1u : 0u);
+  Config config = from;
+  uint32_t moves = random.below(4) == 0 ? 2 : 1;
+  for (uint32_t tries = 0; tries < kMutations && moves > 0 && movable > 0; ++tries) {
+    const uint32_t knob = first + random.below(movable);
+    if (knob < knob_count()) {
+      move(random, knob, &config);
+    } else {
+      random_variant(random, &config);
     }
-    if (!(config == from) && legal(config)) {
-      *out = config;
-      return TEMPER_OK;
-    }
+    moves -= config == from ? 0 : 1;
   }
-  return any_single_step(random, from, first, out);
-}
-
-Status Space::any_single_step(Random& random, const Config& from, uint32_t first, Config* out) const {
-  const uint32_t knobs = knob_count() - first;
-  const uint32_t start = random.below(knobs);
-  for (uint32_t i = 0; i < knobs; ++i) {
-    const uint32_t knob = first + (start + i) % knobs;
-    for (uint32_t choice = 0; choice < choice_count_[knob]; ++choice) {
-      Config config = from;
-      config.choice[knob] = static_cast<uint8_t>(choice);
-      if (choice != from.choice[knob] && legal(config)) {
-        *out = config;
-        return TEMPER_OK;
-      }
-    }
-  }
-  return TEMPER_NOT_FOUND;
+  return config;
 }
 
 }  // namespace temper

@@ -1,4 +1,6 @@
 // The tuner's trials, from proposal to record: builds overlap, one run at a time. See runtime/tuner.h.
+#include <new>
+
 #include "runtime/tuner.h"
 
 namespace temper {
@@ -23,15 +25,17 @@ Status Tuner::search_step() {
     cut_everything();
     return finish();
   }
-  bool progress = poll_builds();
+  const bool progress = poll_builds();
   RunResult result;
   if (poll_run(&result)) {
     on_run(result);
-    progress = true;
-  }
-  if (clock_stands_) {
-    cut_everything();
-    return finish();
+    if (clock_stands_) {
+      cut_everything();
+      return finish();
+    }
+    // The next run may start at once, but the search waits for a step of its own: learning and recording take time.
+    (void)(!run_.active && start_next_run());
+    return TEMPER_MORE;
   }
   if ((!run_.active && start_next_run()) || fill() || progress) {
     return TEMPER_MORE;
@@ -122,7 +126,7 @@ void Tuner::on_run(const RunResult& result) {
     MeasurementLimits limits = options_.measurement;
     const uint64_t left = left_ns();
     limits.max_total_ns = limits.max_total_ns < left ? limits.max_total_ns : left;
-    measurement_ = Measurement(limits, slot.is_default ? 0 : state.best_ns);
+    new (&measurement_) Measurement(limits, slot.is_default ? 0 : state.best_ns);  // in place: a temporary weighs stack
     slot.phase = SlotPhase::kTiming;
     return;
   }
@@ -170,7 +174,7 @@ bool Tuner::begin_check(uint8_t index) {
     return true;
   }
   if (options_.write_intents && write_frames(state)) {
-    (void)append_intent(*history_, state.space, slot.config);
+    (void)append_intent(*history_, *state.space, slot.config);
     check_storage();
     slot.intent = true;
   }
@@ -253,11 +257,14 @@ bool Tuner::fill_candidate(uint8_t slot) {
     chunk_workload_ = workload;
     chunk_left_ = runner_.slot_count > kChunk ? runner_.slot_count : kChunk;
   }
-  --chunk_left_;
   WorkloadState& state = states_[workload];
   Config config;
   state.searcher.set_progress(spent_q8(state));
-  if (!state.searcher.propose(&config, options_.proposal_effort).ok()) {
+  const Status found = state.searcher.propose(&config, options_.proposal_effort, options_.step_candidates);
+  if (found == TEMPER_MORE) {
+    return true;
+  }
+  if (!found.ok()) {
     chunk_left_ = 0;
     if (visited_.full()) {
       stop_workload(workload, StopReason::kBudget);
@@ -266,6 +273,7 @@ bool Tuner::fill_candidate(uint8_t slot) {
     }
     return true;
   }
+  --chunk_left_;
   return submit(slot, workload, config, false);
 }
 

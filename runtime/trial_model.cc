@@ -15,13 +15,19 @@ int32_t clamp(int32_t value, int32_t low, int32_t high) { return value < low ? l
 
 }  // namespace
 
-TrialModel::TrialModel(Arena& arena, const Space& space) {
-  for (uint32_t knob = 0; knob < space.knob_count(); ++knob) {
-    offset_[knob] = entry_count_;
-    entry_count_ = static_cast<uint16_t>(entry_count_ + space.choice_count(knob));
+size_t TrialModel::bytes_needed(const TemplateView& view) {
+  static_assert(alignof(Entry) == kAlignment, "as told to those who place it");
+  size_t count = 0;
+  for (uint32_t knob = 0; knob < view.knob_count; ++knob) {
+    count += view.values(knob).size;
   }
-  entry_ = arena.take_array<Entry>(entry_count_);
-  for (uint32_t i = 0; entry_ != nullptr && i < entry_count_; ++i) {
+  return count * sizeof(Entry);
+}
+
+TrialModel::TrialModel(Arena& arena, const Space& space) {
+  const size_t bytes = bytes_needed(space.view());
+  entry_ = static_cast<Entry*>(arena.take(bytes, kAlignment));
+  for (size_t i = 0; entry_ != nullptr && i < bytes / sizeof(Entry); ++i) {
     entry_[i] = Entry{0, kPriorVariance, 0, 0, 0};
   }
   slope_variance_ = kPriorVariance;
@@ -32,8 +38,9 @@ int32_t TrialModel::adjust(const Space& space, const Config& config, int32_t pre
   int32_t sum = 0;
   int32_t penalty = 0;
   int32_t unknown = 0;
-  for (uint32_t knob = 0; knob < space.knob_count(); ++knob) {
-    const Entry& entry = entry_[offset_[knob] + config.choice[knob]];
+  const Entry* choices = entry_;
+  for (uint32_t knob = 0; knob < space.knob_count(); choices += space.choice_count(knob++)) {
+    const Entry& entry = choices[config.choice[knob]];
     sum += entry.effect_q8;
     penalty += entry.penalty;
     unknown += entry.variance;
@@ -56,8 +63,9 @@ void TrialModel::learn_time(const Space& space, const Config& config, int32_t pr
   int32_t expected = mean_q8_ + ((distance * slope_q8_) >> 8);
   const int32_t slope_gain = (slope_variance_ * (distance >> 2)) >> 6;  // below 2^11
   int32_t total = kNoiseVariance + mean_variance_ + ((slope_gain * (distance >> 2)) >> 6);
-  for (uint32_t knob = 0; knob < space.knob_count(); ++knob) {
-    const Entry& entry = entry_[offset_[knob] + config.choice[knob]];
+  const Entry* choices = entry_;
+  for (uint32_t knob = 0; knob < space.knob_count(); choices += space.choice_count(knob++)) {
+    const Entry& entry = choices[config.choice[knob]];
     expected += entry.effect_q8;
     total += entry.variance;
   }
@@ -70,8 +78,9 @@ void TrialModel::learn_time(const Space& space, const Config& config, int32_t pr
   slope_q8_ = clamp(slope_q8_ + surprise * slope_gain / total, 0, 512);
   slope_variance_ -= slope_gain * slope_gain / total;
   slope_variance_ = slope_variance_ < 1 ? 1 : slope_variance_;
-  for (uint32_t knob = 0; knob < space.knob_count(); ++knob) {
-    Entry& entry = entry_[offset_[knob] + config.choice[knob]];
+  Entry* own = entry_;
+  for (uint32_t knob = 0; knob < space.knob_count(); own += space.choice_count(knob++)) {
+    Entry& entry = own[config.choice[knob]];
     const int32_t variance = entry.variance;
     entry.effect_q8 =
         static_cast<int16_t>(clamp(entry.effect_q8 + surprise * variance / total, -kMaxEffect, kMaxEffect));
@@ -80,8 +89,9 @@ void TrialModel::learn_time(const Space& space, const Config& config, int32_t pr
 }
 
 void TrialModel::learn_validity(const Space& space, const Config& config, bool valid) {
-  for (uint32_t knob = 0; knob < space.knob_count(); ++knob) {
-    Entry& entry = entry_[offset_[knob] + config.choice[knob]];
+  Entry* own = entry_;
+  for (uint32_t knob = 0; knob < space.knob_count(); own += space.choice_count(knob++)) {
+    Entry& entry = own[config.choice[knob]];
     uint8_t& count = valid ? entry.worked : entry.failed;
     if (count == UINT8_MAX) {
       entry.failed /= 2;
@@ -101,9 +111,10 @@ void TrialModel::learn_validity(const Space& space, const Config& config, bool v
 // as hard. Where failures depend on many knobs at once this learns nothing, and costs nothing.
 void TrialModel::update_penalties(const Space& space) {
   const uint32_t base = 256u * failed_ / (failed_ + worked_ + 1u);
+  Entry* next = entry_;
   for (uint32_t knob = 0; knob < space.knob_count(); ++knob) {
     for (uint32_t choice = 0; choice < space.choice_count(knob); ++choice) {
-      Entry& entry = entry_[offset_[knob] + choice];
+      Entry& entry = *next++;
       const uint32_t share = 256u * entry.failed / (entry.failed + entry.worked + 1u);
       const uint32_t excess = share > base ? share - base : 0;
       const uint32_t weight = entry.worked == 0 && entry.failed >= 3 ? 2 : 8;

@@ -25,7 +25,7 @@ void Tuner::drop(uint8_t index) {
   }
   if (slot.intent && write_frames(state)) {  // else the next start would take it for a crash
     const TrialResult cut{TEMPER_OUTCOME_TOO_SLOW, 0, 0, slot.build_us, 0, slot.is_default};
-    (void)append_trial(*history_, state.space, slot.config, ordinal_, cut);
+    (void)append_trial(*history_, *state.space, slot.config, ordinal_, cut);
     check_storage();
   }
   settle(slot.workload);
@@ -58,7 +58,7 @@ void Tuner::record(uint8_t index, temper_outcome outcome) {
   }
   learn(state, slot, trial);
   if (write_frames(state)) {
-    (void)append_trial(*history_, state.space, slot.config, ordinal_, trial);
+    (void)append_trial(*history_, *state.space, slot.config, ordinal_, trial);
     check_storage();
   }
   emit(TunerEvent::Kind::kTrial, slot.workload, &slot.config, &trial);
@@ -161,7 +161,7 @@ bool Tuner::reopen() {
 void Tuner::end_search() {
   for (uint32_t i = 0; i < workload_count_; ++i) {
     WorkloadState& state = states_[i];
-    state.searcher.look_ahead();
+    state.searcher.look_ahead(options_.proposal_effort);
     if (state.trials > 0) {
       settle(i);
     }

@@ -19,27 +19,34 @@ void Tuner::place(Arena& arena, const PackView& pack, const temper_facts* facts,
                   Tuner* tuner) {
   const uint32_t workload_count = pack.workload_count();
   VisitedSet visited(arena, max_entries(pack, options));
-  Scratch scratch;
-  scratch.values = arena.take_array<int32_t>(pack.longest_program());
-  scratch.intervals = arena.take_array<Interval>(pack.longest_program());
+  // Values and intervals are never needed at the same time.
+  const size_t of_values = pack.scratch_values() * sizeof(int32_t);
+  const size_t of_intervals = pack.scratch_intervals() * sizeof(Interval);
+  void* const memory = arena.take(of_values > of_intervals ? of_values : of_intervals, alignof(Interval));
+  const Scratch scratch{static_cast<int32_t*>(memory), static_cast<Interval*>(memory)};
+  Slot* const slots = arena.take_array<Slot>(options.max_slots);
+  Space* const spaces = arena.take_array<Space>(workload_count);
   WorkloadState* const states = arena.take_array<WorkloadState>(workload_count);
-  const bool placing = tuner != nullptr && !arena.overflowed();
-  if (placing) {
-    tuner->visited_ = visited;
-    tuner->scratch_ = scratch;
-    tuner->states_ = states;
-    tuner->workload_count_ = workload_count;
-  }
-  for (uint32_t i = 0; i < workload_count; ++i) {
-    if (!placing) {
-      const Space space(&pack, i, facts, scratch);
-      const TrialModel sized(arena, space);  // all that a searcher takes from the arena
-      continue;
+  if (tuner == nullptr || arena.overflowed()) {
+    for (uint32_t i = 0; i < workload_count; ++i) {
+      arena.take(TrialModel::bytes_needed(pack.get_template(pack.workload(i).template_index)), TrialModel::kAlignment);
     }
-    WorkloadState* state = new (&states[i]) WorkloadState();
-    new (&state->space) Space(&pack, i, facts, scratch);
+    return;
+  }
+  for (uint8_t i = 0; i < options.max_slots; ++i) {
+    new (&slots[i]) Slot();
+  }
+  tuner->visited_ = visited;
+  tuner->slots_ = slots;
+  tuner->spaces_ = spaces;
+  tuner->states_ = states;
+  tuner->workload_count_ = workload_count;
+  for (uint32_t i = 0; i < workload_count; ++i) {
+    const Space* const space = new (&spaces[i]) Space(&pack, i, facts, scratch);
+    WorkloadState* const state = new (&states[i]) WorkloadState();
+    state->space = space;
     new (&state->searcher)
-        Searcher(arena, options.searcher, &state->space, &tuner->visited_, tuner->model_, options.seed);
+        Searcher(arena, options.searcher, space, &tuner->visited_, &tuner->proposal_, tuner->model_, options.seed);
   }
 }
 
@@ -57,7 +64,7 @@ Status Tuner::init(Arena& arena, const PackView* pack, const temper_facts* facts
   facts_ = facts;
   fingerprint_ = fingerprint;
   runner_ = runner;
-  runner_.slot_count = runner.slot_count > kMaxSlots ? static_cast<uint8_t>(kMaxSlots) : runner.slot_count;
+  runner_.slot_count = runner.slot_count > options.max_slots ? options.max_slots : runner.slot_count;
   model_ = model;
   history_ = history;
   now_ns_ = now_ns;
@@ -73,7 +80,7 @@ Status Tuner::init(Arena& arena, const PackView* pack, const temper_facts* facts
   }
   for (uint32_t i = 0; i < workload_count_; ++i) {
     WorkloadState& state = states_[i];
-    if (!state.space.default_config(&state.default_config).ok()) {
+    if (!state.space->default_config(&state.default_config).ok()) {
       state.default_phase = DefaultPhase::kAbsent;
     }
     state.best_config = state.default_config;
@@ -103,7 +110,7 @@ uint64_t Tuner::elapsed_ns() const {
 
 uint32_t Tuner::find_workload(uint64_t key) const {
   for (uint32_t i = 0; i < workload_count_; ++i) {
-    if (states_[i].space.workload().key == key) {
+    if (states_[i].space->workload().key == key) {
       return i;
     }
   }
@@ -117,15 +124,15 @@ bool Tuner::same_device(uint32_t ordinal) const {
 void Tuner::resume_trial(const TrialView& view) {
   const uint32_t index = find_workload(view.trial.workload());
   Config config;
-  if (index == kNoWorkload || !config_from_knobs(states_[index].space, view.knobs, &config).ok() ||
-      !states_[index].space.legal(config)) {
+  if (index == kNoWorkload || !config_from_knobs(*states_[index].space, view.knobs, &config).ok() ||
+      !states_[index].space->legal(config)) {
     return;
   }
   if (intent_open_ && intent_workload_ == index && intent_config_ == config) {
     intent_open_ = false;
   }
   WorkloadState& state = states_[index];
-  const TemplateView& space = state.space.view();
+  const TemplateView& space = state.space->view();
   const temper_outcome outcome = static_cast<temper_outcome>(view.trial.outcome());
   const bool same = same_device(view.trial.fingerprint()) && view.trial.template_id() == space.id &&
                     view.trial.template_version() == space.version;
@@ -154,12 +161,12 @@ void Tuner::resume_trial(const TrialView& view) {
 void Tuner::resume_commit(const CommitView& view) {
   const uint32_t index = find_workload(view.commit.workload());
   Config config;
-  if (index == kNoWorkload || !config_from_knobs(states_[index].space, view.knobs, &config).ok() ||
-      !states_[index].space.legal(config)) {
+  if (index == kNoWorkload || !config_from_knobs(*states_[index].space, view.knobs, &config).ok() ||
+      !states_[index].space->legal(config)) {
     return;
   }
   WorkloadState& state = states_[index];
-  const TemplateView& space = state.space.view();
+  const TemplateView& space = state.space->view();
   if (!same_device(view.commit.fingerprint()) || view.commit.template_id() != space.id ||
       view.commit.template_version() != space.version) {
     state.searcher.hint(config, view.commit.tuned_ns());
@@ -189,7 +196,7 @@ void Tuner::quarantine(bool scanning) {
   ++state.resumed_trials;
   if (!scanning && write_frames(state)) {
     const TrialResult crashed{TEMPER_OUTCOME_CRASHED, 0, 0, 0, 0, is_default};
-    (void)append_trial(*history_, state.space, intent_config_, ordinal_, crashed);
+    (void)append_trial(*history_, *state.space, intent_config_, ordinal_, crashed);
     check_storage();
   }
 }
@@ -213,9 +220,9 @@ void Tuner::resume(const FrameView& frame) {
     }
     quarantine(true);  // at most one trial is open at a time, so the one before this never ended
     const uint32_t index = find_workload(view.intent.workload());
-    intent_open_ = index != kNoWorkload && view.intent.template_id() == states_[index].space.view().id &&
-                   view.intent.template_version() == states_[index].space.view().version &&
-                   config_from_knobs(states_[index].space, view.knobs, &intent_config_).ok();
+    intent_open_ = index != kNoWorkload && view.intent.template_id() == states_[index].space->view().id &&
+                   view.intent.template_version() == states_[index].space->view().version &&
+                   config_from_knobs(*states_[index].space, view.knobs, &intent_config_).ok();
     intent_workload_ = index;
   } else if (frame.type == FrameType::kTrial) {
     TrialView view;
@@ -252,7 +259,7 @@ bool Tuner::write_frames(WorkloadState& state) {
   }
   if (!state.named) {
     state.named = true;
-    (void)append_workload(*history_, state.space.workload());
+    (void)append_workload(*history_, state.space->workload());
   }
   check_storage();
   return history_->writable();

@@ -20,9 +20,11 @@ struct TunerOptions {
   SearcherKind searcher = SearcherKind::kAuto;
   MeasurementLimits measurement;
   uint32_t max_trials = 1024;       ///< sizes the visited set; history included
+  uint8_t max_slots = kMaxSlots;    ///< of the runner's, as many are used
   uint8_t stop_after_failures = 8;  ///< failures in a row that end a workload
   uint32_t early_stopping = 0;      ///< trials without improvement that end a workload; 0: never
   uint32_t proposal_effort = 256;   ///< model evaluations a proposal may cost
+  uint32_t step_candidates = 256;   ///< of them, with their legality tests, in one step
   uint8_t rematch_contenders = 3;   ///< besides the default
   uint8_t rematch_rounds = 12;
   uint16_t min_gain_permille = 5;  ///< a win below this is noise: the default stays
@@ -47,10 +49,6 @@ enum class DefaultPhase : uint8_t { kTodo = 0, kInFlight, kMeasured, kFailed, kA
 
 /// What is known of one workload; results of a run.
 struct WorkloadState {
-  Space space;
-  Searcher searcher;
-  Config default_config;
-  Config best_config;               ///< what was committed, or the incumbent so far
   uint64_t default_ns = 0;          ///< 0: not measured
   uint64_t best_ns = 0;             ///< incumbent's median
   uint64_t rematch_default_ns = 0;  ///< both from the rematch; 0 before it
@@ -73,6 +71,12 @@ struct WorkloadState {
   bool best_is_committed = false;  ///< best_config is what the history or an earlier rematch committed
   bool named = false;              ///< its workload frame is in the history
   bool concluded = false;          ///< the rematch is over, or none is due
+
+  // Last, because code reaches what is near the start of an object with shorter instructions.
+  const Space* space = nullptr;
+  Config default_config;
+  Config best_config;  ///< what was committed, or the incumbent so far
+  Searcher searcher;
 };
 
 /// An event for progress displays; called from step().
@@ -108,8 +112,8 @@ class Tuner {
   uint32_t workload_count() const { return workload_count_; }
   const WorkloadState& state(uint32_t workload) const { return states_[workload]; }
   uint32_t trials() const { return trials_; }
-  /// The evaluators' memory, for others on the same thread between two steps.
-  Scratch scratch() const { return scratch_; }
+  /// By workload; for others on the same thread between two steps.
+  Span<const Space> spaces() const { return {spaces_, workload_count_}; }
   uint64_t elapsed_ns() const;
   void set_listener(void* context, void (*listener)(void* context, const TunerEvent& event));
 
@@ -143,6 +147,10 @@ class Tuner {
     bool is_judged = false;  ///< found not faster: no longer timed
     uint32_t calls = 1;
     uint64_t expected_ns = 0;
+  };
+  struct Contender {
+    const Config* config;  ///< in the workload's state
+    uint64_t time_ns;
   };
   struct Rematch {
     uint32_t workload = 0;
@@ -216,7 +224,7 @@ class Tuner {
 
   // rematch.cc: the best few against the default.
   bool rematch_due(const WorkloadState& state) const;
-  uint32_t contenders(const WorkloadState& state, Config out[kMaxContestants], uint64_t time_ns[kMaxContestants]) const;
+  uint32_t contenders(const WorkloadState& state, Contender out[kMaxContestants]) const;
   uint32_t choose_rematch() const;
   void begin_rematch(uint32_t workload);
   Status rematch_step();
@@ -234,23 +242,21 @@ class Tuner {
 
   const PackView* pack_ = nullptr;
   const temper_facts* facts_ = nullptr;
-  Fingerprint fingerprint_{};
+  // The largest last: code reaches what is near the start of an object with shorter instructions.
   Runner runner_{};
   CostModel model_{};
   History* history_ = nullptr;
   uint64_t (*now_ns_)(void*) = nullptr;
   void* clock_self_ = nullptr;
-  TunerOptions options_;
+  Space* spaces_ = nullptr;  ///< by workload, as states_
   WorkloadState* states_ = nullptr;
   uint32_t workload_count_ = 0;
   VisitedSet visited_;
-  Scratch scratch_;  ///< of all spaces
-  Slot slots_[kMaxSlots];
+  Slot* slots_ = nullptr;  ///< runner_.slot_count of them
   InFlight run_;
-  Measurement measurement_;  ///< of the one candidate that is being timed
-  Rematch rematch_;
   Phase phase_ = Phase::kIdle;
   temper_budget budget_{};
+  TunerOptions options_;
   uint64_t started_ns_ = 0;
   uint64_t stopped_ns_ = 0;   ///< elapsed when stop() was called
   uint64_t finished_ns_ = 0;  ///< elapsed when the run ended
@@ -270,14 +276,19 @@ class Tuner {
   void (*listener_)(void*, const TunerEvent&) = nullptr;
 
   // The history as it was read.
-  Fingerprint last_fingerprint_{};
   uint32_t fingerprint_count_ = 0;
-  uint32_t same_device_[8] = {};  ///< bit per ordinal; those past the end count as another device
   bool fingerprint_written_ = false;
   uint16_t ordinal_ = 0;  ///< of this run's fingerprint
   bool intent_open_ = false;
   uint32_t intent_workload_ = 0;
   Config intent_config_;
+  uint32_t same_device_[8] = {};  ///< bit per ordinal; those past the end count as another device
+  Fingerprint fingerprint_{};
+  Fingerprint last_fingerprint_{};
+
+  Measurement measurement_;  ///< of the one candidate that is being timed
+  Proposal proposal_;        ///< of all searchers
+  Rematch rematch_;
 };
 
 }  // namespace temper

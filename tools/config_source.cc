@@ -46,7 +46,7 @@ void ConfigSource::offer(const FrameView& frame) {
     history_differs_ |= differing;
     history_matches_ |= differing == 0;
   }
-  lookup_.offer(frame, device_.facts, Scratch{values_.data(), intervals_.data()});
+  lookup_.offer(frame, {spaces_.data(), spaces_.size()});
 }
 
 Result<bool> ConfigSource::open_history(const std::string& path) {
@@ -82,8 +82,9 @@ Result<std::unique_ptr<ConfigSource>> ConfigSource::open(const ConfigFiles& file
                                                          NetworkPack* pack) {
   std::unique_ptr<ConfigSource> source(new ConfigSource(device, pack));
   source->fingerprint_ = host_fingerprint(device, pack->view());
-  source->values_.resize(pack->view().longest_program());
-  source->intervals_.resize(pack->view().longest_program());
+  for (uint32_t i = 0; i < pack->view().workload_count(); ++i) {
+    source->spaces_.push_back(pack->space(i, &source->device_.facts));
+  }
   for (const std::string& table : files.tables) {
     const Result<bool> opened = source->open_table(table);
     if (!opened) {
@@ -102,8 +103,7 @@ Result<std::unique_ptr<ConfigSource>> ConfigSource::open(const ConfigFiles& file
 }
 
 Status ConfigSource::find(uint32_t workload, Config* config, temper_answer* answer) const {
-  const Space space = pack_->space(workload, &device_.facts);
-  return lookup_.find(workload, space, config, answer);
+  return lookup_.find(workload, spaces_[workload], config, answer);
 }
 
 }  // namespace temper

@@ -48,8 +48,7 @@ class ConfigSource {
   std::vector<std::vector<uint64_t>> table_words_;
   std::vector<temper_table> tables_;
   std::vector<uint64_t> arena_memory_, history_buffer_;
-  std::vector<int32_t> values_;
-  std::vector<Interval> intervals_;
+  std::vector<Space> spaces_;  ///< by workload
   Lookup lookup_;
   uint32_t history_differs_ = 0;  ///< decisive fields of fingerprints in the history that are not this device's
   bool history_matches_ = false;  ///< one of its fingerprints is this device's

@@ -23,8 +23,8 @@ Result<std::unique_ptr<NetworkPack>> NetworkPack::create(const Network& network,
   if (!opened.ok()) {
     return Error{opened.code(), network.name + ": the spaces do not verify: " + reason};
   }
-  made->values_.resize(made->view_.longest_program());
-  made->intervals_.resize(made->view_.longest_program());
+  made->values_.resize(made->view_.scratch_values());
+  made->intervals_.resize(made->view_.scratch_intervals());
   return made;
 }
 

@@ -196,7 +196,7 @@ TuneReport TuningRun::report() const {
     workload.trials = state.trials;
     std::copy(std::begin(state.outcomes), std::end(state.outcomes), std::begin(workload.outcomes));
     workload.source = !tuned ? "default" : committed_now_.count(i) > 0 ? "search" : "history";
-    workload.config = config_values(state.space, tuned ? state.best_config : state.default_config);
+    workload.config = config_values(*state.space, tuned ? state.best_config : state.default_config);
     if (workload.tuned_ns != 0) {
       workload.max_abs_error = 0.0;  // only configs whose output equals the reference's bit for bit are timed at all
     }
@@ -213,16 +213,16 @@ Result<std::vector<uint8_t>> TuningRun::table() const {
       continue;
     }
     TableEntry entry;
-    entry.workload = state.space.workload().key;
-    entry.template_id = state.space.view().id;
-    entry.template_version = state.space.view().version;
+    entry.workload = state.space->workload().key;
+    entry.template_id = state.space->view().id;
+    entry.template_version = state.space->view().version;
     entry.default_ns = state.rematch_default_ns;
     entry.tuned_ns = state.rematch_best_ns;
-    entry.name = state.space.workload().name;
+    entry.name = state.space->workload().name;
     int32_t values[TEMPER_MAX_KNOBS];
-    state.space.values_of(state.best_config, values);
-    for (uint32_t knob = 0; knob < state.space.knob_count(); ++knob) {
-      entry.knobs.push_back({state.space.view().knob(knob).id, static_cast<uint16_t>(values[knob])});
+    state.space->values_of(state.best_config, values);
+    for (uint32_t knob = 0; knob < state.space->knob_count(); ++knob) {
+      entry.knobs.push_back({state.space->view().knob(knob).id, static_cast<uint16_t>(values[knob])});
     }
     entries.push_back(std::move(entry));
   }

@@ -26,6 +26,7 @@ set(expected
   "arena: [0-9]+ bytes in all\n"
   "dense: from default, history: unknown workload, default 0 ns, tuned 0 ns\n"
   "tuning ended: ok, [0-9]+ trials, [0-9]+ ms\n"
+  "longest step of search: [0-9]+ instructions\n"
   "dense: from history, history: none, default [1-9][0-9]* ns, tuned [1-9][0-9]* ns\n"
   "result: right\n"
   "flash [0-9]+ bytes, RAM [0-9]+ bytes, stack [0-9]+ of [0-9]+ bytes\n"
@@ -46,11 +47,12 @@ endforeach()
 function(compare_limit what pattern limit)
   string(REGEX MATCHALL "${pattern}" lines "${printed}")
   foreach(line IN LISTS lines)
-    string(REGEX MATCH "[0-9]+" bytes "${line}")
-    if(bytes GREATER limit)
-      message(FATAL_ERROR "${what}: ${bytes} bytes, above the ${limit} of size_limits.cmake")
+    string(REGEX MATCH "[0-9]+" measured "${line}")
+    if(measured GREATER limit)
+      message(FATAL_ERROR "${what}: ${measured}, above the ${limit} of size_limits.cmake")
     endif()
   endforeach()
 endfunction()
 compare_limit(arena "arena: [0-9]+ bytes" ${limit_arena})
 compare_limit(stack "stack [0-9]+ of" ${limit_stack})
+compare_limit("longest step of search" "longest step of search: [0-9]+" ${limit_search_step})

@@ -48,8 +48,8 @@ class Bench {
     pack_ = temper_pack{words_.data(), bytes->size(), nullptr, 0};
     REQUIRE(PackView::open(pack_, &view_, nullptr).ok());
     facts_ = temper_facts{{8, 16, 32768, 1 << 20, 1 << 22, 2, 1, 3000000, 10000, 4, 2}};
-    values_.resize(view_.longest_program());
-    intervals_.resize(view_.longest_program());
+    values_.resize(view_.scratch_values());
+    intervals_.resize(view_.scratch_intervals());
     Result<std::unique_ptr<JitRunner>> made = JitRunner::create(pack_, facts_, texts, options);
     REQUIRE(made);
     jit_ = std::move(*made);

@@ -414,7 +414,7 @@ TEST_CASE("a storage or buffer that breaks its contract is refused") {
   SUBCASE("no program") { broken.program = nullptr; }
   SUBCASE("no sync") { broken.sync = nullptr; }
   CHECK(ScannedHistory(&broken).status == TEMPER_INVALID_ARGUMENT);
-  uint8_t small[kHistoryBufferBytes - 1];
+  uint8_t small[history_buffer_bytes(8) - 1];
   History history;
   ScanReport report;
   CHECK(history.open(ram.storage(), small, nullptr, nullptr, &report) == TEMPER_INVALID_ARGUMENT);

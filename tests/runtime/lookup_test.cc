@@ -23,6 +23,7 @@ struct Frames {
     lookup = Lookup(arena, &open.view(), &here, {});
     REQUIRE_FALSE(arena.overflowed());
     lookup.set_history(false);
+    space = Space(&open.view(), 0, &facts, {open.values(), open.intervals()});
   }
   Frames(const Frames&) = delete;
   Frames& operator=(const Frames&) = delete;
@@ -33,7 +34,7 @@ struct Frames {
   void offer(FrameType type, const void* bytes, size_t size) {
     std::vector<uint64_t> payload(size / 8 + 1);
     std::memcpy(payload.data(), bytes, size);
-    lookup.offer({type, 0, {reinterpret_cast<const uint8_t*>(payload.data()), size}}, facts, scratch());
+    lookup.offer({type, 0, {reinterpret_cast<const uint8_t*>(payload.data()), size}}, {&space, 1});
   }
   void fingerprint(uint32_t target) {
     const Fingerprint made = made_on(target);
@@ -50,16 +51,16 @@ struct Frames {
   temper_answer answer() {
     temper_answer result;
     Config config;
-    REQUIRE(lookup.find(0, Space(&open.view(), 0, &facts, scratch()), &config, &result).ok());
+    REQUIRE(lookup.find(0, space, &config, &result).ok());
     return result;
   }
-  Scratch scratch() { return {open.values(), open.intervals()}; }
 
   OpenPack open;
   temper_facts facts;
   Fingerprint here{};
   std::vector<uint64_t> memory;
   Lookup lookup;
+  Space space;
 };
 
 }  // namespace

@@ -141,14 +141,16 @@ TEST_CASE("huge times neither overflow nor loop") {
   measurement.add(UINT64_MAX / 8);
   measurement.add(UINT64_MAX / 8);
   CHECK(measurement.state() == MeasurementState::kDone);
-  CHECK(measurement.median_ns() == UINT64_MAX / 8);
+  const uint64_t far = UINT64_MAX / 8;  // kept to 30 bits
+  CHECK(measurement.median_ns() <= far);
+  CHECK(measurement.median_ns() >= far - (far >> 29));
 }
 
 TEST_CASE("median of even and odd counts") {
-  uint64_t odd[] = {5, 1, 9};
-  uint64_t even[] = {4, 1, 9, 6};
-  CHECK(sort_median(Span<uint64_t>(odd)) == 5);
-  CHECK(sort_median(Span<uint64_t>(even)) == 5);
+  uint32_t odd[] = {5, 1, 9};
+  uint32_t even[] = {4, 1, 9, 6};
+  CHECK(sort_median(Span<uint32_t>(odd)) == 5);
+  CHECK(sort_median(Span<uint32_t>(even)) == 5);
   CHECK(sort_median({}) == 0);
 }
 

@@ -14,7 +14,8 @@ struct Bench {
   Bench() : open(toy_pack(), toy_kernels, kToyKernelCount), facts(test_facts()), port(ToyClock::port(nullptr)) {
     ToyClock::reset();
     facts.value[TEMPER_FACT_THREADS] = 1;
-    pack_runner = PackRunner(&open.view(), &facts, &port, {open.values(), open.intervals()});
+    space = Space(&open.view(), 0, &facts, {open.values(), open.intervals()});
+    pack_runner = PackRunner(&open.view(), {&space, 1}, &port);
     memory.resize(pack_runner.bytes_wanted());
     REQUIRE(pack_runner.attach(memory.data(), memory.size()).ok());
     runner = pack_runner.runner();
@@ -44,6 +45,7 @@ struct Bench {
   OpenPack open;
   temper_facts facts;
   temper_port port;
+  Space space;
   PackRunner pack_runner;
   std::vector<uint8_t> memory;
   Runner runner{};

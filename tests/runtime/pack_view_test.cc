@@ -58,8 +58,8 @@ Status open_bytes(const std::vector<uint8_t>& bytes, std::string* reason) {
 // Touches everything an accessor can reach, so that a sanitizer sees a view that verified and should not have.
 uint64_t read_everything(const PackView& view, bool with_kernels) {
   uint64_t sum = view.pack_hash() + view.feature_version() + std::strlen(view.target()) + view.longest_program();
-  std::vector<int32_t> values(view.longest_program());
-  std::vector<Interval> intervals(view.longest_program());
+  std::vector<int32_t> values(view.scratch_values());
+  std::vector<Interval> intervals(view.scratch_intervals());
   for (uint32_t i = 0; i < view.template_count(); ++i) {
     const TemplateView t = view.get_template(i);
     sum += std::strlen(t.name) + t.constants.size;

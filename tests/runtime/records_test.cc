@@ -125,7 +125,7 @@ TEST_CASE("fingerprints and workloads are read back; long names are cut") {
   CHECK(workload.head.workload() == s.space.workload().key);
   CHECK(workload.head.flops() == 12345);
   CHECK(workload.head.count() == 6);
-  CHECK(std::string(workload.name, workload.head.name_bytes()) == std::string(512, 'n'));
+  CHECK(std::string(workload.name, workload.head.name_bytes()) == std::string(200, 'n'));
 }
 
 TEST_CASE("a record survives a space whose value lists have changed, and is not found where its value is gone") {
@@ -193,4 +193,21 @@ TEST_CASE("any byte of a record's payload may change without a read outside it")
 }
 
 }  // namespace
+TEST_CASE("configs survive as ids and values, in any order, and unknown ones are not found") {
+  OpenPack pack(test::plain_pack({{1, 2, 4}, {8, 16}}));
+  const temper_facts facts = test::test_facts();
+  const Space space(&pack.view(), 0, &facts, {pack.values(), pack.intervals()});
+  using Knobs = std::vector<format::KnobValue>;
+  Config config;
+  const auto read = [&](const Knobs& knobs) { return config_from_knobs(space, {knobs.data(), knobs.size()}, &config); };
+  REQUIRE(read({{11, 16}, {10, 4}}).ok());
+  CHECK(config.choice[0] == 2);
+  CHECK(config.choice[1] == 1);
+  CHECK(read({{11, 16}, {12, 4}}) == TEMPER_NOT_FOUND);
+  CHECK(read({{10, 16}, {10, 4}}) == TEMPER_NOT_FOUND);
+  CHECK(read({{11, 16}, {10, 3}}) == TEMPER_NOT_FOUND);
+  CHECK(read({{11, 16}}) == TEMPER_NOT_FOUND);
+  CHECK(read({{11, 16}, {10, 4}, {12, 1}}) == TEMPER_NOT_FOUND);
+}
+
 }  // namespace temper::test

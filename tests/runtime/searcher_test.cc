@@ -108,7 +108,8 @@ class Bench {
     std::vector<uint8_t> memory(1 << 16);
     Arena arena{memory.data(), memory.size(), 0};
     VisitedSet visited(arena, 256);
-    Searcher searcher(arena, kind, &space_, &visited, model, truth.seed);
+    Proposal proposal;
+    Searcher searcher(arena, kind, &space_, &visited, &proposal, model, truth.seed);
     REQUIRE(!arena.overflowed());
     double found = 1e9;
     for (uint32_t trial = 0; trial < 64; ++trial) {
@@ -170,7 +171,8 @@ TEST_CASE("no config is proposed twice, by any searcher, and small spaces are ex
       std::vector<uint8_t> memory(1 << 16);
       Arena arena{memory.data(), memory.size(), 0};
       VisitedSet visited(arena, 100);
-      Searcher searcher(arena, kind, &space, &visited, {nullptr, predict_nothing}, seed);
+      Proposal proposal;
+      Searcher searcher(arena, kind, &space, &visited, &proposal, {nullptr, predict_nothing}, seed);
       std::set<std::string> seen;
       Config config;
       while (searcher.propose(&config, 64).ok()) {
@@ -184,12 +186,39 @@ TEST_CASE("no config is proposed twice, by any searcher, and small spaces are ex
   }
 }
 
+TEST_CASE("a proposal worked out candidate by candidate is the one worked out at once") {
+  Bench bench;
+  std::vector<uint8_t> memory(1 << 16);
+  Arena arena{memory.data(), memory.size(), 0};
+  VisitedSet visited(arena, 100), visited_too(arena, 100);
+  Proposal proposal, proposal_too;
+  Searcher whole(arena, SearcherKind::kAnnealing, &bench.space(), &visited, &proposal, {nullptr, predict_nothing}, 5);
+  Searcher stepped(arena, SearcherKind::kAnnealing, &bench.space(), &visited_too, &proposal_too,
+                   {nullptr, predict_nothing}, 5);
+  for (uint32_t trial = 0; trial < 90; ++trial) {
+    Config at_once, by_steps;
+    REQUIRE(whole.propose(&at_once, 32).ok());
+    Status status = TEMPER_MORE;
+    for (int steps = 0; status == TEMPER_MORE && steps < 10000; ++steps) {
+      status = stepped.propose(&by_steps, 32, 1);
+    }
+    REQUIRE(status.ok());
+    REQUIRE(at_once == by_steps);
+    for (Searcher* searcher : {&whole, &stepped}) {
+      searcher->observe(at_once, TEMPER_OUTCOME_OK, 1000 + 100u * at_once.choice[1]);
+      searcher->set_progress(trial * 3);
+    }
+  }
+}
+
 TEST_CASE("a full visited set ends proposals without calling the space exhausted") {
   Bench bench;
   std::vector<uint8_t> memory(1 << 16);
   Arena arena{memory.data(), memory.size(), 0};
   VisitedSet visited(arena, 10);
-  Searcher searcher(arena, SearcherKind::kAnnealing, &bench.space(), &visited, {nullptr, predict_nothing}, 1);
+  Proposal proposal;
+  Searcher searcher(arena, SearcherKind::kAnnealing, &bench.space(), &visited, &proposal, {nullptr, predict_nothing},
+                    1);
   Config config;
   for (int i = 0; i < 10; ++i) {
     CHECK(searcher.propose(&config, 64).ok());
@@ -221,7 +250,8 @@ TEST_CASE("where one config in 2,000 is legal, proposals are legal, new and spre
     std::vector<uint8_t> memory(1 << 16);
     Arena arena{memory.data(), memory.size(), 0};
     VisitedSet visited(arena, 1000);
-    Searcher searcher(arena, kind, &space, &visited, {nullptr, predict_nothing}, 3);
+    Proposal proposal;
+    Searcher searcher(arena, kind, &space, &visited, &proposal, {nullptr, predict_nothing}, 3);
     std::set<std::string> seen;
     uint32_t count[2][16] = {};
     for (int trial = 0; trial < 320; ++trial) {
@@ -251,7 +281,8 @@ TEST_CASE("hints come first, the fastest ahead, and only legal ones") {
   std::vector<uint8_t> memory(1 << 16);
   Arena arena{memory.data(), memory.size(), 0};
   VisitedSet visited(arena, 1000);
-  Searcher searcher(arena, SearcherKind::kAnnealing, &space, &visited, {nullptr, predict_nothing}, 3);
+  Proposal proposal;
+  Searcher searcher(arena, SearcherKind::kAnnealing, &space, &visited, &proposal, {nullptr, predict_nothing}, 3);
   for (uint8_t i = 0; i < 12; ++i) {
     Config config;
     config.choice[0] = config.choice[1] = i;
@@ -273,7 +304,8 @@ TEST_CASE("elites are the fastest distinct configs, fastest first") {
   std::vector<uint8_t> memory(1 << 16);
   Arena arena{memory.data(), memory.size(), 0};
   VisitedSet visited(arena, 1000);
-  Searcher searcher(arena, SearcherKind::kRandom, &bench.space(), &visited, {nullptr, predict_nothing}, 3);
+  Proposal proposal;
+  Searcher searcher(arena, SearcherKind::kRandom, &bench.space(), &visited, &proposal, {nullptr, predict_nothing}, 3);
   for (uint8_t i = 0; i < 8; ++i) {
     Config config;
     config.choice[0] = i;
@@ -297,7 +329,9 @@ TEST_CASE("choices that always fail are proposed less and less") {
     std::vector<uint8_t> memory(1 << 16);
     Arena arena{memory.data(), memory.size(), 0};
     VisitedSet visited(arena, 1000);
-    Searcher searcher(arena, SearcherKind::kAnnealing, &bench.space(), &visited, {nullptr, predict_nothing}, seed);
+    Proposal proposal;
+    Searcher searcher(arena, SearcherKind::kAnnealing, &bench.space(), &visited, &proposal, {nullptr, predict_nothing},
+                      seed);
     for (uint32_t trial = 0; trial < 96; ++trial) {
       searcher.set_progress(trial * 2);
       Config config;
@@ -316,7 +350,8 @@ TEST_CASE("failures in a row are counted by kind, and any success ends them") {
   std::vector<uint8_t> memory(1 << 16);
   Arena arena{memory.data(), memory.size(), 0};
   VisitedSet visited(arena, 1000);
-  Searcher searcher(arena, SearcherKind::kRandom, &bench.space(), &visited, {nullptr, predict_nothing}, 3);
+  Proposal proposal;
+  Searcher searcher(arena, SearcherKind::kRandom, &bench.space(), &visited, &proposal, {nullptr, predict_nothing}, 3);
   Config config;
   const auto observe = [&](temper_outcome outcome) {
     REQUIRE(searcher.propose(&config, 16).ok());
@@ -336,6 +371,7 @@ TEST_CASE("the visited set holds what it was made for, and no more") {
   std::vector<uint8_t> memory(1 << 16);
   Arena arena{memory.data(), memory.size(), 0};
   VisitedSet visited(arena, 1000);
+  Proposal proposal;
   CHECK(!visited.contains(0));
   for (uint32_t i = 0; i < 1000; ++i) {
     CHECK(visited.insert(i == 0 ? 0 : i * 64 + 1));

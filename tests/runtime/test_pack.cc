@@ -140,8 +140,8 @@ OpenPack::OpenPack(const TestPack& pack, const temper_kernel* kernels, uint32_t 
   const Status status = PackView::open(pack_, &view_, &reason);
   CAPTURE(std::string(reason == nullptr ? "" : reason));
   REQUIRE(status.ok());
-  values_.resize(view_.longest_program());
-  intervals_.resize(view_.longest_program());
+  values_.resize(view_.scratch_values());
+  intervals_.resize(view_.scratch_intervals());
 }
 
 temper_facts test_facts() {

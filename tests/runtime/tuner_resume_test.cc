@@ -185,7 +185,7 @@ TEST_CASE("an intent without a trial quarantines the config for ever") {
     IntentView intent;
     const ScannedFrame& frame = scanned.frames.back();
     REQUIRE(read_intent({frame.type, frame.sequence, {frame.payload.data(), frame.payload.size()}}, &intent).ok());
-    REQUIRE(config_from_knobs(first.tuner.state(0).space, intent.knobs, &guilty).ok());
+    REQUIRE(config_from_knobs(*first.tuner.state(0).space, intent.knobs, &guilty).ok());
   }
   for (int boot = 0; boot < 3; ++boot) {
     SimTuning next(pack, bowl_device(), options, storage.storage());

@@ -22,8 +22,8 @@ struct OneSpace {
     memory.resize(bytes->size() / 8 + 1);
     std::copy(bytes->begin(), bytes->end(), reinterpret_cast<uint8_t*>(memory.data()));
     REQUIRE(PackView::open({memory.data(), bytes->size(), nullptr, 0}, &pack, nullptr).ok());
-    values.resize(pack.longest_program());
-    intervals.resize(pack.longest_program());
+    values.resize(pack.scratch_values());
+    intervals.resize(pack.scratch_intervals());
     space = Space(&pack, 0, &facts, {values.data(), intervals.data()});
   }
 

@@ -8,9 +8,29 @@
 
 extern const temper_pack board_pack;
 
+// The pack with kernels that note they were called: a step that calls none is one of search.
+enum { kKernels = 3 };
+static bool kernel_called;
+static temper_pack watched_pack;
+
 enum { kArenaBytes = 13 * 1024, kTuningBytes = 12 * 1024 };
+enum { kNsPerInstruction = 32 };  // as the emulator counts them, see boot_board.cmake
 static uint64_t arena[kArenaBytes / sizeof(uint64_t)];
 static uint64_t memory[kTuningBytes / sizeof(uint64_t)];
+
+// Not inlined into main: their frames would lie under all of the tuner's.
+#define OWN_FRAME __attribute__((noinline))
+
+#define WATCHED_KERNEL(index)                                                                                    \
+  static void kernel_##index(float* out, const float* a, const float* b, const float* bias, const float* addend, \
+                             void* workspace, const int32_t* args, int32_t begin, int32_t end) {                 \
+    kernel_called = true;                                                                                        \
+    board_pack.kernels[index](out, a, b, bias, addend, workspace, args, begin, end);                             \
+  }
+WATCHED_KERNEL(0)
+WATCHED_KERNEL(1)
+WATCHED_KERNEL(2)
+static const temper_kernel watched_kernels[kKernels] = {kernel_0, kernel_1, kernel_2};
 
 static void say(const char* text, uint64_t number, const char* unit) {
   board_print(text);
@@ -27,7 +47,7 @@ static bool expect(bool holds, const char* what) {
   return holds;
 }
 
-static void print_needs(const temper_config* config) {
+OWN_FRAME static void print_needs(const temper_config* config) {
   temper_need parts[8];
   size_t count = 0, total = 0;
   if (temper_requirements(config, parts, 8, &count, &total) == TEMPER_OK) {
@@ -40,7 +60,7 @@ static void print_needs(const temper_config* config) {
   }
 }
 
-static temper_source print_answer(const temper_context* t, uint32_t workload) {
+OWN_FRAME static temper_source print_answer(const temper_context* t, uint32_t workload) {
   temper_answer answer;
   const temper_status status = temper_lookup(t, workload, &answer);
   board_print(temper_workload_name(t, workload));
@@ -57,26 +77,31 @@ static temper_source print_answer(const temper_context* t, uint32_t workload) {
   return answer.source;
 }
 
-static uint32_t tune(temper_context* t) {
+OWN_FRAME static uint32_t tune(temper_context* t) {
   const temper_budget budget = {.time_ns = 20000000000u, .trials = 64};
   temper_progress progress = {0};
+  const temper_port* port = board_port();
+  uint64_t longest_ns = 0;
   temper_status status = temper_tune_start(t, &budget, memory, sizeof memory);
-  while (status == TEMPER_OK || status == TEMPER_MORE) {
+  status = status == TEMPER_OK ? TEMPER_MORE : status;
+  while (status == TEMPER_MORE) {
+    kernel_called = false;
+    const uint64_t start_ns = port->now_ns(port->self);
     status = temper_tune_step(t, &progress);
-    if (status == TEMPER_OK) {
-      break;
-    }
+    const uint64_t took_ns = port->now_ns(port->self) - start_ns;
+    longest_ns = !kernel_called && took_ns > longest_ns ? took_ns : longest_ns;
   }
   board_print("tuning ended: ");
   board_print(temper_status_name(status));
   say(", ", progress.trials, " trials");
   say(", ", progress.elapsed_ns / 1000000, " ms\n");
+  say("longest step of search: ", longest_ns / kNsPerInstruction, " instructions\n");
   return progress.trials;
 }
 
 // Plans the workload, packs its constant, executes it on buffers of ours and compares every element with the
 // definition.
-static bool execute(const temper_context* t, uint32_t workload, uint32_t m, uint32_t n, uint32_t k) {
+OWN_FRAME static bool execute(const temper_context* t, uint32_t workload, uint32_t m, uint32_t n, uint32_t k) {
   temper_plan plan;
   if (temper_make_plan(t, workload, &plan) != TEMPER_OK) {
     return expect(false, "a plan is made");
@@ -135,7 +160,9 @@ static void print_memory(void) {
 int main(void) {
   const bool first = board_boot_count() == 1;
   say("boot ", board_boot_count(), "\n");
-  const temper_config config = {.pack = &board_pack,
+  watched_pack = board_pack;
+  watched_pack.kernels = watched_kernels;
+  const temper_config config = {.pack = &watched_pack,
                                 .port = board_port(),
                                 .facts = {{[TEMPER_FACT_VECTOR_LANES] = 1,
                                            [TEMPER_FACT_VECTOR_REGISTERS] = 32,
@@ -157,7 +184,8 @@ int main(void) {
   }
   say("tuning memory: ", temper_tuning_bytes(t), " bytes\n");
   uint32_t workload = 0;
-  bool good = expect(temper_find_workload(t, "dense", &workload) == TEMPER_OK, "the pack knows the workload");
+  bool good = expect(board_pack.kernel_count == kKernels, "every kernel is watched");
+  good &= expect(temper_find_workload(t, "dense", &workload) == TEMPER_OK, "the pack knows the workload");
   const temper_source before = print_answer(t, workload);
   good &= expect(before == (first ? TEMPER_SOURCE_DEFAULT : TEMPER_SOURCE_HISTORY),
                  "the record is there after the reset, and not before");
