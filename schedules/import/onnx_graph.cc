@@ -111,8 +111,11 @@ Result<std::unique_ptr<OnnxGraph>> OnnxGraph::load(const std::string& path, cons
 Result<bool> OnnxGraph::parse() {
   std::error_code failed;
   const uint64_t bytes = std::filesystem::file_size(path_, failed);
+  if (failed) {  // so it does for what is no file: to open a pipe would hang
+    return Error{TEMPER_NOT_FOUND, path_ + ": cannot be read: " + failed.message()};
+  }
   std::ifstream file(path_, std::ios::binary);
-  if (failed || !file) {
+  if (!file) {
     return Error{TEMPER_NOT_FOUND, path_ + ": cannot be opened for reading"};
   }
   if (bytes >= kProtobufLimit) {

@@ -91,19 +91,24 @@ std::optional<Config> KernelBench::table_config(uint32_t workload, const TableVi
   const Space& space = state_->spaces[workload];
   TableEntryView entry;
   Config config;
-  if (!table.find(space.workload().key, &entry).ok() || !config_from_knobs(space, entry.knobs, &config).ok() || !space.legal(config)) {
+  if (!table.find(space.workload().key, &entry).ok() || !config_from_knobs(space, entry.knobs, &config).ok() ||
+      !space.legal(config)) {
     return std::nullopt;
   }
   return config;
 }
 
-Result<Contender> KernelBench::contender(uint32_t workload, const std::string& name, const Config& config, const WorkloadData& data) {
+Result<Contender> KernelBench::contender(uint32_t workload, const std::string& name, const Config& config,
+                                         const WorkloadData& data) {
   const Space& space = state_->spaces[workload];
   int32_t knobs[TEMPER_MAX_KNOBS];
   space.values_of(config, knobs);
   const Span<const int32_t> dims = space.workload().dims;
-  const KernelRequest request{static_cast<TemplateId>(space.view().id), KernelMode::kBaked, {dims.begin(), dims.end()},
-                              {knobs, knobs + space.knob_count()}, "kernel"};
+  const KernelRequest request{static_cast<TemplateId>(space.view().id),
+                              KernelMode::kBaked,
+                              {dims.begin(), dims.end()},
+                              {knobs, knobs + space.knob_count()},
+                              "kernel"};
   const auto begin = std::chrono::steady_clock::now();
   auto object = compile_kernels(state_->target, {request});
   if (!object) {
@@ -139,7 +144,8 @@ Result<Contender> KernelBench::contender(uint32_t workload, const std::string& n
   const temper_port* port = &state_->port;
   Contender contender{name,
                       [execution, port, workspace_bytes] {
-                        temper_execute(&execution->plan, port, execution->tensors, execution->workspace.get(), workspace_bytes);
+                        temper_execute(&execution->plan, port, execution->tensors, execution->workspace.get(),
+                                       workspace_bytes);
                       },
                       execution, &execution->out};
   return contender;
