@@ -68,7 +68,8 @@ Result<Network> resolve_network(const std::string& network, const ImportOptions&
   const bool built_in = std::find(names.begin(), names.end(), network) != names.end();
   const bool sizes_known = built_in || ends_with(network, ".workloads") || ends_with(network, ".json");
   if (sizes_known && !(options.input_shapes.empty() && options.dimensions.empty())) {
-    return Error{TEMPER_INVALID_ARGUMENT, "--shape and --dimension are for ONNX files; " + network + " states its sizes"};
+    return Error{TEMPER_INVALID_ARGUMENT,
+                 "--shape and --dimension are for ONNX files; " + network + " states its sizes"};
   }
   if (built_in) {
     return built_in_network(network);
@@ -85,6 +86,9 @@ Result<Network> resolve_network(const std::string& network, const ImportOptions&
     }
     return Error{TEMPER_INVALID_ARGUMENT, "'" + network + "' is no file and no built-in network" +
                                               did_you_mean(network, names) + " Built in:" + known};
+  }
+  if (!std::filesystem::is_regular_file(network, ignored)) {
+    return Error{TEMPER_BAD_DATA, network + ": is a folder, a pipe or a device, not a file"};
   }
   return sizes_known ? read_workloads_file(network) : import_onnx(network, options);
 }

@@ -101,6 +101,9 @@ Result<std::unique_ptr<OnnxGraph>> OnnxGraph::load(const std::string& path, cons
   if (done) {
     done = graph->check_windows();
   }
+  if (done) {
+    done = graph->state_windows();
+  }
   if (!done) {
     return done.error();
   }
@@ -259,7 +262,7 @@ Result<bool> OnnxGraph::check_windows() const {
     for (const char* name : {"strides", "dilations"}) {
       const std::vector<int64_t> values = attributes.integers(name, {});
       if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 1 || value > INT32_MAX; })) {
-        return node_error(i, std::string(name) + " must be at least 1");
+        return node_error(i, std::string(name) + " must be at least 1 and below 2^31");
       }
     }
   }
