@@ -61,6 +61,10 @@ GuardedBuffer::~GuardedBuffer() {
   }
 }
 
+bool GuardedBuffer::make_read_only() {
+  return empty() || ::mprotect(static_cast<uint8_t*>(mapping_) + kUnreadableBytes, occupied_bytes_, PROT_READ) == 0;
+}
+
 Span<float> GuardedBuffer::guarded() const {
   if (empty()) {
     return {};

@@ -22,6 +22,8 @@ class GuardedBuffer {
   bool empty() const { return elements_ == 0; }
   float* data() const { return data_; }
   Span<float> tensor() const { return {data_, elements_}; }
+  /// From now on a write into it, guards included, ends the process. False when the system refuses.
+  [[nodiscard]] bool make_read_only();
   /// With kGuardElements on both sides.
   Span<float> guarded() const;
   /// Memory that it occupies; the unreadable pages are addresses only.

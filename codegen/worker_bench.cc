@@ -76,9 +76,14 @@ WorkerBench::TensorSet* WorkerBench::tensors_of(uint32_t workload) {
       return nullptr;
     }
     set.bytes += set.tensor[which].occupied_bytes();
-    if (which != TEMPER_OUT) {
-      poison(set.tensor[which].guarded());
-      fill_small_integers(static_cast<temper_tensor>(which), set.tensor[which].tensor());
+    if (which == TEMPER_OUT) {
+      continue;
+    }
+    poison(set.tensor[which].guarded());
+    fill_small_integers(static_cast<temper_tensor>(which), set.tensor[which].tensor());
+    // What a candidate wrote here would make every later one wrong.
+    if (!set.tensor[which].make_read_only()) {
+      return nullptr;
     }
   }
   size_t kept = set.bytes;
@@ -117,6 +122,9 @@ temper_outcome WorkerBench::prepare(uint8_t index) {
   const float* constant = set->tensor[plan.packed_tensor].data();
   if (temper_pack_constant(&plan, constant, slot.packed_constant.data(), plan.packed_bytes) != TEMPER_OK) {
     return TEMPER_OUTCOME_INVALID;
+  }
+  if (!slot.packed_constant.make_read_only()) {
+    return TEMPER_OUTCOME_BUILD_ERROR;
   }
   slot.packed = true;
   return TEMPER_OUTCOME_OK;

@@ -1,4 +1,5 @@
-// The texts of schedules/networks/*.json, embedded at build time (schedules/embed_networks.cmake). Read by network.cc alone.
+// The texts of schedules/networks/*.json, embedded at build time (schedules/embed_networks.cmake). Read by network.cc
+// alone.
 #pragma once
 
 #include "runtime/span.h"

@@ -10,6 +10,11 @@ constexpr int32_t kMaxUnrolled = 1024;
 
 Error refuse(const std::string& reason) { return Error{TEMPER_UNSUPPORTED, reason}; }
 
+const char* kind_name(LoopKind kind) {
+  constexpr const char* kNames[] = {"serial", "unrolled", "vectorized", "parallel"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
 }  // namespace
 
 const Amount* Access::stride(AxisId axis) const {
@@ -52,14 +57,15 @@ size_t LoopNest::find(LoopId loop) const {
 bool LoopNest::spatial(const Loop& loop) const { return axes_[loop.parts.front().axis].kind == AxisKind::kSpatial; }
 
 std::optional<int32_t> LoopNest::trip_count(const Loop& loop) const {
-  int32_t trips = 1;
+  int64_t trips = 1;
   for (const LoopPart& part : loop.parts) {
     if (!part.span.known() || !part.step.known() || part.step.amount.value < 1) {
       return std::nullopt;
     }
-    trips *= (part.span.amount.value + part.step.amount.value - 1) / part.step.amount.value;
+    const int64_t span = part.span.amount.value, step = part.step.amount.value;
+    trips = std::min<int64_t>(INT32_MAX, trips * ((span + step - 1) / step));
   }
-  return trips;
+  return static_cast<int32_t>(trips);
 }
 
 const Access* LoopNest::access(temper_tensor tensor) const {
@@ -79,6 +85,12 @@ Result<SplitLoops> LoopNest::split(LoopId id, Chunk factor) {
   const Loop loop = loops_[position];
   if (loop.parts.size() != 1 || loop.kind != LoopKind::kSerial) {
     return refuse("split: " + loop.name + " is fused, unrolled, vectorized or parallel already");
+  }
+  if (exchanged(position)) {
+    return refuse("split: " + loop.name + " is exchanged already");
+  }
+  if (has_stage(id)) {
+    return refuse("split: " + loop.name + " is where an operand is packed or the epilogue runs; split it first");
   }
   if (factor.known() && factor.amount.value < 1) {
     return refuse("split: factor of " + loop.name + " is " + std::to_string(factor.amount.value) +
@@ -105,23 +117,6 @@ Result<SplitLoops> LoopNest::split(LoopId id, Chunk factor) {
   return SplitLoops{outer.id, inner.id};
 }
 
-// A sum lives in registers from its first to its last term, unless its passes are declared to meet in the output:
-// inside a register reduction only loops of a known, small size can stand, because they become the register tile.
-Result<bool> LoopNest::check_reductions(const std::vector<Loop>& loops) const {
-  for (size_t i = 0; i < loops.size(); ++i) {
-    if (spatial(loops[i]) || loops[i].accumulates_in_output) {
-      continue;
-    }
-    for (size_t j = i + 1; j < loops.size(); ++j) {
-      if (spatial(loops[j]) && !trip_count(loops[j])) {
-        return refuse("reorder: reduction " + loops[i].name + " would stand outside " + loops[j].name +
-                      ", away from its accumulator; let it accumulate in the output first");
-      }
-    }
-  }
-  return true;
-}
-
 Result<bool> LoopNest::reorder(const std::vector<LoopId>& order) {
   std::vector<size_t> places;
   std::vector<Loop> loops = loops_;
@@ -133,8 +128,9 @@ Result<bool> LoopNest::reorder(const std::vector<LoopId>& order) {
     if (std::find(places.begin(), places.end(), position) != places.end()) {
       return refuse("reorder: " + loops_[position].name + " is listed twice");
     }
-    if (loops_[position].kind == LoopKind::kVectorized || loops_[position].exchanged_by) {
-      return refuse("reorder: " + loops_[position].name + " is vectorized or exchanged already");
+    const LoopKind kind = loops_[position].kind;
+    if (kind == LoopKind::kVectorized || kind == LoopKind::kParallel || exchanged(position)) {
+      return refuse("reorder: " + loops_[position].name + " is vectorized, parallel or exchanged already");
     }
     places.push_back(position);
   }
@@ -154,6 +150,9 @@ Result<bool> LoopNest::reorder(const std::vector<LoopId>& order) {
   }
   Result<bool> legal = check_reductions(loops);
   if (legal) {
+    legal = check_stages(loops);
+  }
+  if (legal) {
     loops_ = loops;
   }
   return legal;
@@ -168,6 +167,9 @@ Result<bool> LoopNest::exchange_by(LoopId outer, LoopId inner, Amount argument) 
   if (!spatial(a) || !spatial(b) || a.kind != LoopKind::kSerial || b.kind != LoopKind::kSerial || a.parts.size() != 1 ||
       b.parts.size() != 1 || a.parts.front().axis == b.parts.front().axis) {
     return refuse("exchange: " + a.name + " and " + b.name + " must be serial loops over two spatial axes");
+  }
+  if (exchanged(position) || b.exchanged_by) {
+    return refuse("exchange: " + a.name + " or " + b.name + " is exchanged already");
   }
   a.exchanged_by = argument;
   return true;
@@ -184,6 +186,9 @@ Result<LoopId> LoopNest::fuse(LoopId outer, LoopId inner) {
   }
   if (a.kind != LoopKind::kSerial || b.kind != LoopKind::kSerial) {
     return refuse("fuse: " + a.name + " and " + b.name + " must both be serial");
+  }
+  if (has_stage(outer) || has_stage(inner)) {
+    return refuse("fuse: an operand is packed or the epilogue runs at " + (has_stage(outer) ? a.name : b.name));
   }
   // An exchange survives only as that of the last two parts.
   if ((a.exchanged_by && (a.parts.size() != 1 || b.parts.size() != 1)) ||
@@ -206,6 +211,12 @@ Result<bool> LoopNest::unroll(LoopId id) {
     return refuse("unroll: no such loop");
   }
   Loop& loop = loops_[position];
+  if (loop.kind != LoopKind::kSerial) {
+    return refuse("unroll: " + loop.name + " is " + kind_name(loop.kind) + " already");
+  }
+  if (loop.parts.size() != 1 || exchanged(position)) {
+    return refuse("unroll: " + loop.name + " is fused or exchanged");
+  }
   const std::optional<int32_t> trips = trip_count(loop);
   if (!trips) {
     return refuse("unroll: the extent of " + loop.name + " is an argument");
@@ -224,22 +235,6 @@ Result<bool> LoopNest::unroll(LoopId id) {
   return true;
 }
 
-Result<bool> LoopNest::check_vector_strides(AxisId axis) const {
-  for (const Access& access : accesses_) {
-    const Amount* stride = access.stride(axis);
-    if (stride == nullptr || stride->is(1)) {
-      continue;
-    }
-    const bool packed =
-        (access.layout == PackLayout::kPanel || access.layout == PackLayout::kConstant) && access.tile_axis == axis;
-    if (!packed && !access.strided_vectors) {
-      return refuse("vectorize: tensor " + std::to_string(access.tensor) + " is neither contiguous along " +
-                    axes_[axis].name + " nor packed in panels of it");
-    }
-  }
-  return true;
-}
-
 Result<bool> LoopNest::vectorize(LoopId id) {
   const size_t position = find(id);
   if (position == loops_.size()) {
@@ -249,13 +244,22 @@ Result<bool> LoopNest::vectorize(LoopId id) {
   if (position + 1 != loops_.size()) {
     return refuse("vectorize: " + loop.name + " is not the innermost loop");
   }
+  if (loop.kind != LoopKind::kSerial) {
+    return refuse("vectorize: " + loop.name + " is " + kind_name(loop.kind) + " already");
+  }
+  if (exchanged(position)) {
+    return refuse("vectorize: " + loop.name + " is exchanged already");
+  }
   if (!trip_count(loop) || !loop.parts.front().step.amount.is(1) || loop.parts.size() != 1) {
     return refuse("vectorize: " + loop.name + " has no constant number of single steps");
   }
   if (!spatial(loop)) {
     return refuse("vectorize: " + loop.name + " is a reduction");
   }
-  Result<bool> legal = check_vector_strides(loop.parts.front().axis);
+  Result<bool> legal = true;
+  for (size_t i = 0; i < accesses_.size() && legal; ++i) {
+    legal = check_vectors(accesses_[i], loop.parts.front().axis);
+  }
   if (legal) {
     loop.kind = LoopKind::kVectorized;
   }
@@ -272,6 +276,13 @@ Result<bool> LoopNest::parallel(LoopId id) {
   }
   if (!spatial(loops_[position])) {
     return refuse("parallel: " + loops_[position].name + " is a reduction");
+  }
+  const Loop& loop = loops_[position];
+  if (loop.kind != LoopKind::kSerial) {
+    return refuse("parallel: " + loop.name + " is " + kind_name(loop.kind) + " already");
+  }
+  if (loop.exchanged_by && loop.parts.size() < 2) {
+    return refuse("parallel: " + loop.name + " is exchanged with the next loop; fuse them first");
   }
   loops_[position].kind = LoopKind::kParallel;
   return true;
@@ -294,35 +305,11 @@ Result<bool> LoopNest::compute_at(LoopId id) {
   if (position == loops_.size()) {
     return refuse("compute_at: no such loop");
   }
-  if (!spatial(loops_[position])) {
-    return refuse("compute_at: " + loops_[position].name + " is a reduction; its sums are not finished inside it");
+  Result<bool> legal = check_epilogue(loops_, position);
+  if (legal) {
+    epilogue_.at = id;
   }
-  for (size_t i = 0; i < position; ++i) {
-    if (!spatial(loops_[i]) && !loops_[i].accumulates_in_output) {
-      return refuse("compute_at: " + loops_[position].name + " stands inside the reduction " + loops_[i].name +
-                    " and does not enclose the finished sums");
-    }
-  }
-  epilogue_.at = id;
-  return true;
-}
-
-// Inside the loop at `position`, the operand's part must be bounded by a split factor or a constant: it decides the
-// workspace.
-Result<bool> LoopNest::check_footprint(const Access& access, size_t position) const {
-  for (const Term& term : access.terms) {
-    bool bounded = axes_[term.axis].extent.known();
-    for (size_t i = 0; i <= position; ++i) {
-      for (const LoopPart& part : loops_[i].parts) {
-        bounded = bounded || part.axis == term.axis;
-      }
-    }
-    if (!bounded) {
-      return refuse("pack: the extent of " + axes_[term.axis].name + " inside " + loops_[position].name +
-                    " is unknown; split it first");
-    }
-  }
-  return true;
+  return legal;
 }
 
 Result<bool> LoopNest::pack(temper_tensor tensor, PackLayout layout, AxisId tile_axis, int32_t tile, LoopId at) {
@@ -339,16 +326,23 @@ Result<bool> LoopNest::pack(temper_tensor tensor, PackLayout layout, AxisId tile
     if (position == loops_.size()) {
       return refuse("pack: no such loop");
     }
-    if (Result<bool> bounded = check_footprint(*found, position); !bounded) {
+    if (Result<bool> bounded = check_footprint(loops_, *found, position); !bounded) {
       return bounded;
     }
   } else if (found->image && found->image->enabled.is(found->image->enabled_value)) {
     return refuse("pack: an image cannot be packed once; it changes with every execution");
   }
-  found->layout = layout;
-  found->pack_at = layout == PackLayout::kConstant ? 0 : at;
-  found->tile_axis = tile_axis;
-  found->tile = tile;
+  Access packed = *found;
+  packed.layout = layout;
+  packed.pack_at = layout == PackLayout::kConstant ? 0 : at;
+  packed.tile_axis = tile_axis;
+  packed.tile = tile;
+  if (!loops_.empty() && loops_.back().kind == LoopKind::kVectorized) {
+    if (Result<bool> vectors = check_vectors(packed, loops_.back().parts.front().axis); !vectors) {
+      return vectors;
+    }
+  }
+  *found = packed;
   return true;
 }
 

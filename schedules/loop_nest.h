@@ -149,9 +149,15 @@ class LoopNest {
   size_t find(LoopId loop) const;
   bool spatial(const Loop& loop) const;
   std::optional<int32_t> trip_count(const Loop& loop) const;
+  /// With the next loop or the one before.
+  bool exchanged(size_t position) const;
+  /// An operand is packed or the epilogue runs there.
+  bool has_stage(LoopId loop) const;
   Result<bool> check_reductions(const std::vector<Loop>& loops) const;
-  Result<bool> check_vector_strides(AxisId axis) const;
-  Result<bool> check_footprint(const Access& access, size_t position) const;
+  Result<bool> check_epilogue(const std::vector<Loop>& loops, size_t position) const;
+  Result<bool> check_footprint(const std::vector<Loop>& loops, const Access& access, size_t position) const;
+  Result<bool> check_stages(const std::vector<Loop>& loops) const;
+  Result<bool> check_vectors(const Access& access, AxisId axis) const;
 
   std::vector<Axis> axes_;
   std::vector<Loop> loops_;  ///< outermost first

@@ -1,5 +1,5 @@
-// A network as temper sees it: its distinct workloads with counts, and what was left out. Read from .workloads files (JSON),
-// built-in network data (schedules/networks) and, through schedules/import, ONNX.
+// A network as temper sees it: its distinct workloads with counts, and what was left out. Read from .workloads files
+// (JSON), built-in network data (schedules/networks) and, through schedules/import, ONNX.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace temper {
 
 struct NetworkWorkload {
   Workload workload;
-  std::string name;      ///< first node that has it
-  uint32_t count = 1;    ///< occurrences
+  std::string name;    ///< first node that has it
+  uint32_t count = 1;  ///< occurrences
 };
 
 /// An operator that temper does not tune (yet), with the reason; flops 0 where it has none to speak of.
@@ -28,10 +28,9 @@ struct Network {
   std::vector<SkippedOperator> skipped;
 };
 
-/// .workloads: {"schema": 1, "network": ..., "workloads": [{"name", "count", "workload": canonical text}], "skipped": [...]}.
+/// .workloads: {"schema": 1, "network": ..., "workloads": [{"name", "count", "workload": canonical text}], "skipped":
+/// [...]}.
 Result<Network> read_workloads_file(const std::string& path);
-/// Written to a temporary beside it, then renamed.
-Result<bool> write_workloads_file(const Network& network, const std::string& path);
 
 /// Names of the built-in networks, sorted; and one of them.
 std::vector<std::string> built_in_networks();

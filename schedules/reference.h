@@ -1,4 +1,5 @@
-// The naive, obviously right computation of every operator. Called to compute digests and by tests; never fast on purpose.
+// The naive, obviously right computation of every operator. Called to compute digests and by tests; never fast on
+// purpose.
 #pragma once
 
 #include <array>
@@ -11,7 +12,8 @@ namespace temper {
 
 /// Tensors by temper_tensor in the workload's own layouts; out is written whole. Sizes as tensor_elements tells.
 /// Sums in double; exact on small integers.
-void compute_reference(const Workload& workload, const std::array<const float*, TEMPER_TENSOR_COUNT>& inputs, Span<float> out);
+void compute_reference(const Workload& workload, const std::array<const float*, TEMPER_TENSOR_COUNT>& inputs,
+                       Span<float> out);
 
 /// Digest of the output on the small-integer inputs of runtime/check.h.
 uint32_t reference_digest(const Workload& workload);

@@ -1,4 +1,5 @@
-// Host errors: a temper_status with a message that says what was wrong, where, and what to do. Used by every host folder.
+// Host errors: a temper_status with a message that says what was wrong, where, and what to do. Used by every host
+// folder.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Spaces as data: builds the knob lists and integer programs of each template, and writes whole packs (runtime/format/pack.fbs).
-// Host only. The result is what the device core interprets; the JIT, packs and baked tables share it.
+// Spaces as data: builds the knob lists and integer programs of each template, and writes whole packs
+// (runtime/format/pack.fbs). Host only. The result is what the device core interprets; the JIT, packs and baked tables
+// share it.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The templates: what their dims and knobs mean, and the data of their spaces. The loop nest of a template (nests.h), its kernel
-// (codegen) and its space programs (spaces.h) agree on these numbers and on nothing else. Ids and order are persisted in packs and
-// histories: append only; a change of meaning raises the template's version.
+// The templates: what their dims and knobs mean, and the data of their spaces. The loop nest of a template (nests.h),
+// its kernel (codegen) and its space programs (spaces.h) agree on these numbers and on nothing else. Ids and order are
+// persisted in packs and histories: append only; a change of meaning raises the template's version.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,16 @@
 namespace temper {
 
 enum class TemplateId : uint16_t {
-  kGemm = 1,       ///< matmul, and convolution as a matmul whose activation operand is read through an image-to-rows view
+  kGemm = 1,  ///< matmul, and convolution as a matmul whose activation operand is read through an image-to-rows view
   kDepthwise = 2,  ///< convolution with one input and one output channel per group: direct, no reuse over channels
 };
 
-/// Dims of kGemm: out[g, m, n] = sum over k of a[g, m, k] * b[g, k, n], g = batch or image x group. All counts in elements.
-/// A convolution maps to it with m = out channels, n = pixels in NCHW; m = pixels, n = out channels in NHWC. Its 1x1 stride-1
-/// unpadded form is a plain strided matmul (view kPlain); every other reads the image through the view kImage.
+/// Dims of kGemm: out[g, m, n] = sum over k of a[g, m, k] * b[g, k, n], g = batch or image x group. All counts in
+/// elements. A convolution maps to it with m = out channels, n = pixels in NCHW; m = pixels, n = out channels in NHWC.
+/// Its 1x1 stride-1 unpadded form is a plain strided matmul (view kPlain); every other reads the image through the view
+/// kImage.
+// Rows of the enums below group what belongs together.
+// clang-format off
 enum GemmDim : uint8_t {
   kGemmBatch = 0,     ///< g
   kGemmM, kGemmN, kGemmK,
@@ -98,6 +101,7 @@ enum DepthwiseKnob : uint8_t {
   kDwKnobRows,       ///< run: output rows per work item
   kDepthwiseKnobCount
 };
+// clang-format on
 
 TemplateId template_of(const Workload& workload);
 /// dims in the order of the template's enum.

@@ -13,7 +13,10 @@
 namespace temper {
 
 enum class Operator : uint8_t { kMatmul = 1, kConv2d = 2 };
-enum class Layout : uint8_t { kNchw = 0, kNhwc = 1 };  ///< of image and output of a convolution; filters are always OIHW
+enum class Layout : uint8_t {
+  kNchw = 0,
+  kNhwc = 1
+};  ///< of image and output of a convolution; filters are always OIHW
 enum class Activation : uint8_t { kNone = 0, kRelu = 1, kClip = 2 };
 
 /// out = activation(result + bias + addend). Bias runs along output channels (convolution) or N (matmul).
@@ -26,8 +29,8 @@ struct Epilogue {
   bool operator==(const Epilogue&) const = default;
 };
 
-/// out[batch, m, n] = a[batch, m, k] * b[batch, k, n]. A transposed operand is stored as [batch, k, m] or [batch, n, k].
-/// A shared operand has no batch dimension.
+/// out[batch, m, n] = a[batch, m, k] * b[batch, k, n]. A transposed operand is stored as [batch, k, m] or [batch, n,
+/// k]. A shared operand has no batch dimension.
 struct MatmulShape {
   int32_t batch = 1, m = 1, n = 1, k = 1;
   bool transpose_a = false, transpose_b = false;
@@ -46,7 +49,9 @@ struct Conv2dShape {
   Layout layout = Layout::kNchw;
   bool filter_constant = true;
 
-  int32_t out_height() const { return (height + pad_top + pad_bottom - dilation_h * (kernel_h - 1) - 1) / stride_h + 1; }
+  int32_t out_height() const {
+    return (height + pad_top + pad_bottom - dilation_h * (kernel_h - 1) - 1) / stride_h + 1;
+  }
   int32_t out_width() const { return (width + pad_left + pad_right - dilation_w * (kernel_w - 1) - 1) / stride_w + 1; }
   bool operator==(const Conv2dShape&) const = default;
 };
@@ -60,13 +65,14 @@ struct Workload {
   bool operator==(const Workload&) const = default;
 };
 
-/// Sizes positive, tensors below 2^31 bytes, output not empty, groups dividing channels, clip ordered. The message names what is wrong.
+/// Sizes positive, tensors below 2^31 bytes, output not empty, groups dividing channels, clip ordered. The message
+/// names what is wrong.
 Result<Workload> validated(const Workload& workload);
 
 /// One line, unique for a workload, stable over versions; parse_workload inverts it. For instance
-/// "conv2d f32 nchw 1x3x224x224 o32 k3x3 s2x2 p1,1,1,1 d1x1 g1 bias clip(0,6)" or "matmul f32 1x128x768x768 bconst bias".
-/// Images are written batch x channels x height x width in either layout, padding top, left, bottom, right, matmuls batch x m x k x n.
-/// Only the canonical form of a valid workload parses.
+/// "conv2d f32 nchw 1x3x224x224 o32 k3x3 s2x2 p1,1,1,1 d1x1 g1 bias clip(0,6)" or "matmul f32 1x128x768x768 bconst
+/// bias". Images are written batch x channels x height x width in either layout, padding top, left, bottom, right,
+/// matmuls batch x m x k x n. Only the canonical form of a valid workload parses.
 std::string canonical_text(const Workload& workload);
 Result<Workload> parse_workload(const std::string& text);
 /// FNV-1a 64 of the canonical text.

@@ -1,6 +1,3 @@
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,6 +11,8 @@ namespace temper {
 namespace {
 
 constexpr int kSchema = 1;
+/// A workload takes some hundred bytes; no network has so many.
+constexpr uint64_t kMostBytes = uint64_t{64} << 20;
 
 Error bad(const std::string& where, const std::string& what) { return Error{TEMPER_BAD_DATA, where + ": " + what}; }
 
@@ -99,12 +98,6 @@ Result<bool> parse_skipped_list(const nlohmann::json& list, const std::string& w
   return true;
 }
 
-Error write_failure(const std::string& path) {
-  const int error = errno;
-  return Error{error == ENOSPC || error == EDQUOT ? TEMPER_STORAGE_FULL : TEMPER_STORAGE_ERROR,
-               path + ": cannot be written: " + std::strerror(error)};
-}
-
 }  // namespace
 
 Result<Network> parse_workloads_text(const std::string& text, const std::string& where) {
@@ -156,9 +149,16 @@ std::string workloads_text(const Network& network) {
 }
 
 Result<Network> read_workloads_file(const std::string& path) {
-  std::error_code ignored;
+  std::error_code failed;
+  const uint64_t bytes = std::filesystem::file_size(path, failed);  // fails for what is no file: a pipe would hang
+  if (failed) {
+    return Error{TEMPER_NOT_FOUND, path + ": cannot be read: " + failed.message()};
+  }
+  if (bytes > kMostBytes) {
+    return bad(path, "is not a .workloads file: it is larger than 64 MiB");
+  }
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path, ignored)) {
+  if (!file) {
     return Error{TEMPER_NOT_FOUND, path + ": cannot be opened for reading"};
   }
   std::ostringstream text;
@@ -168,28 +168,6 @@ Result<Network> read_workloads_file(const std::string& path) {
     network->name = std::filesystem::path(path).stem().string();
   }
   return network;
-}
-
-Result<bool> write_workloads_file(const Network& network, const std::string& path) {
-  const std::string part = path + ".part";
-  std::FILE* file = std::fopen(part.c_str(), "wb");
-  if (file == nullptr) {
-    return write_failure(path);
-  }
-  const std::string text = workloads_text(network);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-  if (!written) {
-    const Error failure = write_failure(path);
-    std::fclose(file);
-    std::remove(part.c_str());
-    return failure;
-  }
-  if (std::fclose(file) != 0 || std::rename(part.c_str(), path.c_str()) != 0) {
-    const Error failure = write_failure(path);
-    std::remove(part.c_str());
-    return failure;
-  }
-  return true;
 }
 
 }  // namespace temper

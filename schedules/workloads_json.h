@@ -1,4 +1,5 @@
-// The text of .workloads files: a Network as JSON and back. Called for files and for the built-in networks; touches no file.
+// The text of .workloads files: a Network as JSON and back. Called for files and for the built-in networks; touches no
+// file.
 #pragma once
 
 #include <string>

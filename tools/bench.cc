@@ -14,6 +14,7 @@
 #include "tools/json_output.h"
 #include "tools/network_argument.h"
 #include "tools/network_pack.h"
+#include "tools/option_values.h"
 #include "tools/tune_report.h"
 
 namespace temper {
@@ -214,13 +215,13 @@ void add_bench_command(CLI::App& app, int* exit_code) {
                    "take them from this history (the user's own unless --table is given)")
       ->type_name("FILE");
   command->add_option("--threads", options->threads, "threads that a kernel may use")
-      ->check(CLI::Range(1, 1024))
+      ->transform(whole_number(1, 1024))
       ->capture_default_str();
   command->add_option("--repeat", options->repeat, "samples of each config")
-      ->check(CLI::Range(1, 1000))
+      ->transform(whole_number(1, 1000))
       ->capture_default_str();
   command->add_option("--min-repeat-ms", options->min_repeat_ms, "a sample repeats the kernel until it lasts this long")
-      ->check(CLI::Range(0.001, 10000.0))
+      ->check(real_number(0.001, 10000.0))
       ->capture_default_str();
   command->add_option("--json", options->json, "write the result as JSON ('-': standard output)")->type_name("FILE|-");
   command->add_flag("--quiet", options->quiet, "no progress");

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "tools/text_table.h"
+
 namespace temper {
 
 int exit_code_of(temper_status status) {
@@ -33,7 +35,7 @@ int exit_code_of(temper_status status) {
 }
 
 int report(const Error& error) {
-  std::fprintf(stderr, "temper: %s\n", error.message.c_str());
+  std::fprintf(stderr, "temper: %s\n", printable(error.message).c_str());
   return exit_code_of(error.code);
 }
 

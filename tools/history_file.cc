@@ -13,8 +13,9 @@ namespace fs = std::filesystem;
 /// A history of a thousand trials takes some 100 KB; this is a bound against run-away growth, not a wish.
 constexpr uint32_t kCapacityBytes = 1u << 30;
 
+/// EINVAL is what the port answers for folders, pipes and devices.
 std::string reason_of(temper_status status, int error) {
-  return error != 0 ? std::strerror(error) : temper_status_name(status);
+  return error == EINVAL ? "not a file" : error != 0 ? std::strerror(error) : temper_status_name(status);
 }
 
 }  // namespace
@@ -75,7 +76,8 @@ Result<HistoryFile> open_history_to_read(const std::string& path) {
   const temper_status status =
       path.empty() ? TEMPER_NOT_FOUND : temper_linux_file_open(path.c_str(), TEMPER_LINUX_READ, kCapacityBytes, &file);
   if (status != TEMPER_OK && status != TEMPER_NOT_FOUND) {
-    return Error{TEMPER_STORAGE_ERROR, path + ": cannot be read: " + reason_of(status, errno)};
+    return Error{errno == EINVAL ? TEMPER_BAD_DATA : TEMPER_STORAGE_ERROR,
+                 path + ": cannot be read: " + reason_of(status, errno)};
   }
   history.file.reset(file);
   return history;

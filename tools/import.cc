@@ -5,11 +5,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "schedules/workloads_json.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/json_output.h"
 #include "tools/network_argument.h"
 #include "tools/text_table.h"
+#include "tools/whole_file.h"
 
 namespace temper {
 namespace {
@@ -20,19 +22,20 @@ struct ImportCommand {
 };
 
 struct Totals {
-  uint64_t tuned = 0, skipped = 0;
-  double share(uint64_t flops_of_it) const {
-    return tuned + skipped == 0 ? 0.0 : static_cast<double>(flops_of_it) / static_cast<double>(tuned + skipped);
-  }
+  double tuned = 0.0, skipped = 0.0;  // counts and operations come from files: their product may exceed 64 bits
+  double share(double flops_of_it) const { return tuned + skipped == 0.0 ? 0.0 : flops_of_it / (tuned + skipped); }
 };
+
+/// Of all occurrences.
+double all_flops(const NetworkWorkload& entry) { return static_cast<double>(flops(entry.workload)) * entry.count; }
 
 Totals totals(const Network& network) {
   Totals sum;
   for (const NetworkWorkload& entry : network.workloads) {
-    sum.tuned += flops(entry.workload) * entry.count;
+    sum.tuned += all_flops(entry);
   }
   for (const SkippedOperator& skipped : network.skipped) {
-    sum.skipped += skipped.flops;
+    sum.skipped += static_cast<double>(skipped.flops);
   }
   return sum;
 }
@@ -56,14 +59,14 @@ void print_network(const Network& network) {
                    {"GFLOP", Align::kRight},
                    {"share", Align::kRight}});
   for (const NetworkWorkload& entry : network.workloads) {
-    const uint64_t all = flops(entry.workload) * entry.count;
+    const double all = all_flops(entry);
     table.add_row({entry.name, operator_name(entry.workload), shape_text(entry.workload),
-                   epilogue_words(entry.workload), std::to_string(entry.count),
-                   decimal(static_cast<double>(all) * 1e-9, 4), percent(sum.share(all))});
+                   epilogue_words(entry.workload), std::to_string(entry.count), decimal(all * 1e-9, 4),
+                   percent(sum.share(all))});
   }
   std::printf("%s: %zu distinct workloads, %s GFLOP to tune (%s of the arithmetic)\n%s", network.name.c_str(),
-              network.workloads.size(), decimal(static_cast<double>(sum.tuned) * 1e-9, 4).c_str(),
-              percent(sum.share(sum.tuned)).c_str(), table.text().c_str());
+              network.workloads.size(), decimal(sum.tuned * 1e-9, 4).c_str(), percent(sum.share(sum.tuned)).c_str(),
+              table.text().c_str());
   if (network.skipped.empty()) {
     return;
   }
@@ -72,7 +75,8 @@ void print_network(const Network& network) {
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const SkippedOperator& a, const SkippedOperator& b) { return a.flops > b.flops; });
   for (const SkippedOperator& entry : ordered) {
-    skipped.add_row({entry.operator_name, std::to_string(entry.count), percent(sum.share(entry.flops)), entry.reason});
+    skipped.add_row({entry.operator_name, std::to_string(entry.count),
+                     percent(sum.share(static_cast<double>(entry.flops))), entry.reason});
   }
   std::printf("\n%s", skipped.text().c_str());
 }
@@ -80,7 +84,7 @@ void print_network(const Network& network) {
 nlohmann::ordered_json network_json(const Network& network) {
   const Totals sum = totals(network);
   nlohmann::ordered_json root = {{"schema", 1}, {"network", network.name}};
-  root["gflop"] = static_cast<double>(sum.tuned) * 1e-9;
+  root["gflop"] = sum.tuned * 1e-9;
   root["workloads"] = nlohmann::ordered_json::array();
   for (const NetworkWorkload& entry : network.workloads) {
     const uint64_t each = flops(entry.workload);
@@ -90,7 +94,7 @@ nlohmann::ordered_json network_json(const Network& network) {
                                  {"dtype", "f32"},
                                  {"count", entry.count},
                                  {"gflop", static_cast<double>(each) * 1e-9},
-                                 {"share", sum.share(each * entry.count)},
+                                 {"share", sum.share(all_flops(entry))},
                                  {"workload", canonical_text(entry.workload)}});
   }
   root["skipped"] = nlohmann::ordered_json::array();
@@ -99,7 +103,7 @@ nlohmann::ordered_json network_json(const Network& network) {
                                {"reason", entry.reason},
                                {"count", entry.count},
                                {"gflop", static_cast<double>(entry.flops) * 1e-9},
-                               {"share", sum.share(entry.flops)}});
+                               {"share", sum.share(static_cast<double>(entry.flops))}});
   }
   return root;
 }
@@ -110,7 +114,7 @@ int run(const ImportCommand& command) {
     return report(network.error());
   }
   if (!command.output.empty()) {
-    const Result<bool> written = write_workloads_file(*network, command.output);
+    const Result<bool> written = write_whole_file(command.output, workloads_text(*network));
     if (!written) {
       return report(written.error());
     }

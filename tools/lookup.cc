@@ -9,6 +9,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_output.h"
 #include "tools/network_argument.h"
+#include "tools/option_values.h"
 #include "tools/text_table.h"
 #include "tools/tune_report.h"
 
@@ -166,7 +167,7 @@ void add_lookup_command(CLI::App& app, int* exit_code) {
                    "a history (the user's own unless --table is given), asked first")
       ->type_name("FILE");
   command->add_option("--threads", options->threads, "threads that a kernel may use")
-      ->check(CLI::Range(1, 1024))
+      ->transform(whole_number(1, 1024))
       ->capture_default_str();
   command->add_option("--json", options->json, "write the answers as JSON ('-': standard output)")->type_name("FILE|-");
   command->footer("Example: temper lookup mobilenet_v2 --table mobilenet_v2.table");

@@ -1,8 +1,16 @@
 // The `temper` command: finds the subcommand, reports wrong use, returns its exit code. Everything else is in the
 // commands' own files.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
 
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -94,7 +102,41 @@ int run(int argc, char** argv) {
   return exit_code;
 }
 
+/// A file opened where standard output or error was closed would get what is printed written into it.
+void fill_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDWR) < 0) {
+      return;
+    }
+  }
+}
+
+/// Exit code 0 becomes that of a result that did not reach its reader.
+int after_flush(int exit_code) {
+  const bool failed_before = std::ferror(stdout) != 0;
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !failed_before) {
+    return exit_code;
+  }
+  std::fprintf(stderr, "temper: standard output: cannot be written%s%s\n", errno != 0 ? ": " : "",
+               errno != 0 ? std::strerror(errno) : "");
+  return exit_code == kExitDone ? kExitEnvironment : exit_code;
+}
+
+int run_whole(int argc, char** argv) {
+  fill_standard_descriptors();
+  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a status, not the end
+  try {
+    return after_flush(run(argc, argv));
+  } catch (const std::bad_alloc&) {
+    std::fputs("temper: this machine has not enough memory for that\n", stderr);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "temper: %s\n", failure.what());
+  }
+  return kExitEnvironment;
+}
+
 }  // namespace
 }  // namespace temper
 
-int main(int argc, char** argv) { return temper::run(argc, argv); }
+int main(int argc, char** argv) { return temper::run_whole(argc, argv); }

@@ -38,8 +38,7 @@ bool parse_shape(const std::string& text, std::vector<int64_t>* out) {
 void add_network_argument(CLI::App& command, NetworkArgument* argument) {
   command.add_option("NET", argument->network, "ONNX file, .workloads file, or built-in network")->required();
   command.add_option("--shape", argument->shapes, "shape of a graph input: NAME=1x3x224x224")->type_name("NAME=SHAPE");
-  command
-      .add_option("--dimension", argument->dimensions, "value of a named dynamic dimension: NAME=N")
+  command.add_option("--dimension", argument->dimensions, "value of a named dynamic dimension: NAME=N")
       ->type_name("NAME=N");
 }
 
@@ -66,7 +65,13 @@ Result<ImportOptions> import_options(const NetworkArgument& argument) {
 
 Result<Network> resolve_network(const std::string& network, const ImportOptions& options) {
   const std::vector<std::string> names = built_in_networks();
-  if (std::find(names.begin(), names.end(), network) != names.end()) {
+  const bool built_in = std::find(names.begin(), names.end(), network) != names.end();
+  const bool sizes_known = built_in || ends_with(network, ".workloads") || ends_with(network, ".json");
+  if (sizes_known && !(options.input_shapes.empty() && options.dimensions.empty())) {
+    return Error{TEMPER_INVALID_ARGUMENT,
+                 "--shape and --dimension are for ONNX files; " + network + " states its sizes"};
+  }
+  if (built_in) {
     return built_in_network(network);
   }
   std::error_code ignored;
@@ -82,10 +87,10 @@ Result<Network> resolve_network(const std::string& network, const ImportOptions&
     return Error{TEMPER_INVALID_ARGUMENT, "'" + network + "' is no file and no built-in network" +
                                               did_you_mean(network, names) + " Built in:" + known};
   }
-  if (ends_with(network, ".workloads") || ends_with(network, ".json")) {
-    return read_workloads_file(network);
+  if (!std::filesystem::is_regular_file(network, ignored)) {
+    return Error{TEMPER_BAD_DATA, network + ": is a folder, a pipe or a device, not a file"};
   }
-  return import_onnx(network, options);
+  return sizes_known ? read_workloads_file(network) : import_onnx(network, options);
 }
 
 Result<Network> resolve_network(const NetworkArgument& argument) {

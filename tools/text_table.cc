@@ -18,6 +18,7 @@ TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns))
 
 void TextTable::add_row(std::vector<std::string> cells) {
   cells.resize(columns_.size());
+  std::transform(cells.begin(), cells.end(), cells.begin(), printable);
   rows_.push_back(std::move(cells));
 }
 
@@ -45,6 +46,12 @@ std::string TextTable::text() const {
     out += row + "\n";
   }
   return out;
+}
+
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
+  return text;
 }
 
 std::string decimal(double value, int digits) {

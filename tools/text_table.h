@@ -28,6 +28,9 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// Control characters, which names from foreign files may hold, as '?': a terminal obeys them.
+std::string printable(std::string text);
+
 /// With this many digits after the point.
 std::string decimal(double value, int digits);
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "temper/port_linux.h"
 #include "tools/commands.h"
@@ -17,6 +18,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_output.h"
 #include "tools/network_argument.h"
+#include "tools/option_values.h"
 #include "tools/tuning_run.h"
 #include "tools/whole_file.h"
 
@@ -27,7 +29,8 @@ constexpr char kDefaultBudget[] = "60s";
 
 struct TuneCommand {
   NetworkArgument network;
-  std::string budget, searcher = "auto", history, json, table;
+  std::optional<std::string> budget;
+  std::string searcher = "auto", history, json, table;
   uint32_t trials = 0, trials_per_workload = 0, workers = 0, threads = 1, early_stopping = 0;
   uint32_t repeat = 0;
   double min_repeat_ms = 0;
@@ -60,9 +63,13 @@ void catch_interrupts() {
   action.sa_handler = on_interrupt;  // without SA_RESTART: a wait for the workers ends early
   sigemptyset(&action.sa_mask);
   for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
-    sigaction(signal_number, &action, nullptr);
+    struct sigaction inherited {};
+    sigaction(signal_number, nullptr, &inherited);
+    if (inherited.sa_handler != SIG_IGN) {  // nohup and shells in the background ask for that
+      sigaction(signal_number, &action, nullptr);
+    }
   }
-  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a status, not the end
+  signal(SIGPIPE, SIG_IGN);  // nobody reads the progress any more: no reason to stop
 }
 
 std::vector<std::string> searcher_names() {
@@ -75,9 +82,9 @@ std::vector<std::string> searcher_names() {
 
 Result<TuningSettings> settings_of(const TuneCommand& command) {
   TuningSettings settings;
-  const bool unlimited = command.budget.empty() && (command.trials > 0 || command.trials_per_workload > 0);
+  const bool unlimited = !command.budget && (command.trials > 0 || command.trials_per_workload > 0);
   if (!unlimited) {
-    const Result<uint64_t> time = parse_duration(command.budget.empty() ? kDefaultBudget : command.budget);
+    const Result<uint64_t> time = parse_duration(command.budget.value_or(kDefaultBudget));
     if (!time) {
       return Error{time.error().code, "--budget " + time.error().message};
     }
@@ -120,7 +127,8 @@ std::string default_table_path(const TuningRun& run, const std::string& network)
   return (std::filesystem::path(run.history().path).parent_path() / (name + ".table")).string();
 }
 
-/// Exit code 0 or that of a table that was asked for and could not be written.
+/// Exit code 0 or that of a table that was asked for and could not be written. A run that decided nothing leaves the
+/// table of an earlier one alone.
 int write_tuned_table(const TuneCommand& command, const TuningRun& run, const std::string& network) {
   const Result<std::vector<uint8_t>> bytes = run.table();
   if (!bytes) {
@@ -130,6 +138,12 @@ int write_tuned_table(const TuneCommand& command, const TuningRun& run, const st
     return kExitDone;  // the place was told to be unusable already
   }
   const std::string path = command.table.empty() ? default_table_path(run, network) : command.table;
+  std::error_code ignored;
+  if (run.committed_count() == 0 && std::filesystem::exists(path, ignored)) {
+    std::fprintf(stderr, "temper: no config was decided on; %s is left as it is\n", path.c_str());
+    return kExitDone;
+  }
+  make_folder_of(path);
   const Result<bool> written = write_whole_file(path, *bytes);
   if (written) {
     if (!command.quiet) {
@@ -175,19 +189,18 @@ int exit_code_after(temper_status status, const TuneReport& result) {
 
 int finish(const TuneCommand& command, const TuningRun& run, temper_status status) {
   const TuneReport result = run.report();
+  const int table_code = write_tuned_table(command, run, result.network);
+  const Result<bool> written =
+      command.json.empty() ? Result<bool>(true) : write_json(report_json(result), command.json);
+  if (command.json != "-") {
+    std::fputs(report_text(result, ReportColumns::kTune).c_str(), stdout);
+  }
   if (status == TEMPER_PORT_ERROR) {
     const std::string& reason = run.runner().broken_reason();
     return report(Error{status, reason.empty() ? "the clock of this machine stands still" : reason});
   }
-  const int table_code = write_tuned_table(command, run, result.network);
-  if (command.json != "-") {
-    std::fputs(report_text(result, ReportColumns::kTune).c_str(), stdout);
-  }
-  if (!command.json.empty()) {
-    const Result<bool> written = write_json(report_json(result), command.json);
-    if (!written) {
-      return report(written.error());
-    }
+  if (!written) {
+    return report(written.error());
   }
   if (!command.quiet) {
     tell_costs(run.runner().costs());
@@ -196,8 +209,18 @@ int finish(const TuneCommand& command, const TuningRun& run, temper_status statu
   return code != kExitDone ? code : table_code;
 }
 
+/// The history is never written over by what the run writes at its end.
+bool names_history(const TuneCommand& command, const std::string& path) {
+  std::error_code failed;
+  return !command.history.empty() && !path.empty() && path != "-" &&
+         std::filesystem::weakly_canonical(path, failed) == std::filesystem::weakly_canonical(command.history, failed);
+}
+
 int run(const TuneCommand& command) {
   const uint64_t started_ns = temper_linux_now_ns(nullptr);
+  if (names_history(command, command.table) || names_history(command, command.json)) {
+    return report(Error{TEMPER_INVALID_ARGUMENT, command.history + " is named as history and as output too"});
+  }
   Result<TuningSettings> settings = settings_of(command);
   if (!settings) {
     return report(settings.error());
@@ -224,27 +247,29 @@ void add_options(CLI::App* command, TuneCommand* options) {
   add_network_argument(*command, &options->network);
   command->add_option("--budget", options->budget,
                       "time for the whole run: 500ms, 20s, 5m (60s unless trials are limited)");
-  command->add_option("--trials", options->trials, "trials of the whole run at most")->check(CLI::PositiveNumber);
+  command->add_option("--trials", options->trials, "trials of the whole run at most")
+      ->transform(whole_number(1, UINT32_MAX));
   command->add_option("--trials-per-workload", options->trials_per_workload, "trials of each workload at most")
-      ->check(CLI::PositiveNumber);
+      ->transform(whole_number(1, UINT32_MAX));
   command->add_option("--searcher", options->searcher, "auto, grid, random or annealing")
       ->check(CLI::IsMember(searcher_names()))
       ->capture_default_str();
   command->add_option("--workers", options->workers, "processes that build side by side (CPUs - 1)")
-      ->check(CLI::Range(1, 256));
+      ->transform(whole_number(1, 256));
   command->add_option("--threads", options->threads, "threads that a kernel may use")
-      ->check(CLI::Range(1, 1024))
+      ->transform(whole_number(1, 1024))
       ->capture_default_str();
   command->add_option("--history", options->history, "where results are kept (in the user's data folder)")
       ->type_name("FILE");
   command->add_option("--table", options->table, "where the tuned table goes (beside the history)")->type_name("FILE");
   command->add_option("--early-stopping", options->early_stopping, "trials without improvement that end a workload")
-      ->check(CLI::PositiveNumber);
+      ->transform(whole_number(1, UINT32_MAX));
   command->add_option("--repeat", options->repeat, "samples of each trial (3 to 15, as many as the noise asks for)")
-      ->check(CLI::Range(1, static_cast<int>(kMaxSamples)));
+      ->transform(whole_number(1, kMaxSamples));
   command->add_option("--min-repeat-ms", options->min_repeat_ms, "a sample repeats the kernel until it lasts this long")
-      ->check(CLI::Range(0.001, 10000.0));
+      ->check(real_number(0.001, 10000.0));
   command->add_option("--seed", options->seed, "makes a run repeatable as far as the clock allows")
+      ->transform(whole_number(0, UINT64_MAX))
       ->capture_default_str();
   command->add_option("--json", options->json, "write the result as JSON ('-': standard output)")->type_name("FILE|-");
   command->add_flag("--quiet", options->quiet, "no progress");

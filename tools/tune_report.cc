@@ -11,7 +11,8 @@ namespace {
 
 double microseconds(uint64_t ns) { return static_cast<double>(ns) / 1e3; }
 
-double ratio(uint64_t a, uint64_t b) { return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b); }
+double ratio(double a, double b) { return b == 0.0 ? 1.0 : a / b; }
+double ratio(uint64_t a, uint64_t b) { return ratio(static_cast<double>(a), static_cast<double>(b)); }
 
 /// Three decimals: what a clock can tell.
 double rounded(double value) { return std::round(value * 1e3) / 1e3; }
@@ -23,10 +24,11 @@ std::string time_cell(uint64_t ns) {
   return ns == 0 ? "-" : decimal(microseconds(ns), ns < 1000 ? 3 : ns < 10000 ? 2 : 1);
 }
 
-uint64_t sum(const std::vector<WorkloadReport>& workloads, uint64_t WorkloadReport::*time) {
-  uint64_t total = 0;
+/// Counts and times come from files: their product may exceed 64 bits.
+double sum(const std::vector<WorkloadReport>& workloads, uint64_t WorkloadReport::*time) {
+  double total = 0.0;
   for (const WorkloadReport& workload : workloads) {
-    total += measured(workload) ? workload.*time * workload.count : 0;
+    total += measured(workload) ? static_cast<double>(workload.*time) * workload.count : 0.0;
   }
   return total;
 }
@@ -65,27 +67,27 @@ nlohmann::ordered_json workload_json(const WorkloadReport& workload) {
 }
 
 std::string skipped_line(const TuneReport& report) {
-  uint64_t all = 0, skipped = 0, operators = 0;
+  double all = 0.0, skipped = 0.0;
+  uint64_t operators = 0;
   for (const WorkloadReport& workload : report.workloads) {
-    all += workload.flops * workload.count;
+    all += static_cast<double>(workload.flops) * workload.count;
   }
   for (const SkippedOperator& op : report.skipped) {
-    skipped += op.flops;
+    skipped += static_cast<double>(op.flops);
     operators += op.count;
   }
   if (operators == 0) {
     return "";
   }
-  const double share =
-      all + skipped == 0 ? 0.0 : 100.0 * static_cast<double>(skipped) / static_cast<double>(all + skipped);
+  const double share = all + skipped == 0.0 ? 0.0 : 100.0 * skipped / (all + skipped);
   return "Not tuned: " + std::to_string(operators) + " other operators, " + decimal(share, 1) +
          " % of the arithmetic.\n";
 }
 
 }  // namespace
 
-uint64_t TuneReport::total_default_ns() const { return sum(workloads, &WorkloadReport::default_ns); }
-uint64_t TuneReport::total_tuned_ns() const { return sum(workloads, &WorkloadReport::tuned_ns); }
+double TuneReport::total_default_ns() const { return sum(workloads, &WorkloadReport::default_ns); }
+double TuneReport::total_tuned_ns() const { return sum(workloads, &WorkloadReport::tuned_ns); }
 double TuneReport::speedup() const { return ratio(total_default_ns(), total_tuned_ns()); }
 
 WorkloadReport describe(const NetworkWorkload& workload) {
@@ -132,9 +134,8 @@ std::string report_text(const TuneReport& report, ReportColumns columns) {
   }
   std::string text = table.text();
   text += "\n" + report.network + " on " + report.target + ": sum of kernel times " +
-          decimal(microseconds(report.total_default_ns()) / 1e3, 3) + " ms default, " +
-          decimal(microseconds(report.total_tuned_ns()) / 1e3, 3) + " ms tuned, " + decimal(report.speedup(), 2) +
-          "x\n";
+          decimal(report.total_default_ns() / 1e6, 3) + " ms default, " + decimal(report.total_tuned_ns() / 1e6, 3) +
+          " ms tuned, " + decimal(report.speedup(), 2) + "x\n";
   if (unmeasured > 0) {
     text += std::to_string(unmeasured) + " of " + std::to_string(report.workloads.size()) +
             " workloads were not measured and are not in the sum.\n";
@@ -157,8 +158,8 @@ nlohmann::ordered_json report_json(const TuneReport& report) {
   for (const WorkloadReport& workload : report.workloads) {
     json["workloads"].push_back(workload_json(workload));
   }
-  json["total_default_us"] = rounded(microseconds(report.total_default_ns()));
-  json["total_tuned_us"] = rounded(microseconds(report.total_tuned_ns()));
+  json["total_default_us"] = rounded(report.total_default_ns() / 1e3);
+  json["total_tuned_us"] = rounded(report.total_tuned_ns() / 1e3);
   json["speedup"] = rounded(report.speedup());
   return json;
 }

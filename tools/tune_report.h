@@ -38,8 +38,8 @@ struct TuneReport {
   std::vector<WorkloadReport> workloads;
   std::vector<SkippedOperator> skipped;
 
-  uint64_t total_default_ns() const;  ///< of workloads with both times, weighted by count
-  uint64_t total_tuned_ns() const;
+  double total_default_ns() const;  ///< of workloads with both times, weighted by count
+  double total_tuned_ns() const;
   double speedup() const;  ///< of the totals; 1 when nothing was measured
 };
 

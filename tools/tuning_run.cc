@@ -205,6 +205,14 @@ TuneReport TuningRun::report() const {
   return report;
 }
 
+uint32_t TuningRun::committed_count() const {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < tuner_.workload_count(); ++i) {
+    count += tuner_.state(i).committed ? 1 : 0;
+  }
+  return count;
+}
+
 Result<std::vector<uint8_t>> TuningRun::table() const {
   std::vector<TableEntry> entries;
   for (uint32_t i = 0; i < tuner_.workload_count(); ++i) {

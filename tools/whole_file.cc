@@ -1,6 +1,7 @@
 #include "tools/whole_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,41 +15,59 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Histories end there too; tables and packs are a thousand times smaller.
+constexpr std::streamoff kMostBytes = std::streamoff{1} << 30;
+
 Error failure(const std::string& path, int error) {
   return Error{error == ENOSPC || error == EDQUOT || error == EFBIG ? TEMPER_STORAGE_FULL : TEMPER_STORAGE_ERROR,
                path + ": cannot be written: " + std::strerror(error)};
 }
 
 /// 0, or errno.
-int write_and_sync(int fd, const std::vector<uint8_t>& bytes) {
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) {
       continue;
     }
     if (n < 0) {
       return errno;
     }
-    done += static_cast<size_t>(n);
+    bytes.remove_prefix(static_cast<size_t>(n));
   }
-  return ::fsync(fd) == 0 ? 0 : errno;
+  return 0;
 }
 
-}  // namespace
-
-Result<bool> write_whole_file(const std::string& path, const std::vector<uint8_t>& bytes) {
+/// A device, a pipe or a name for an open file such as /dev/stdout: a file renamed over it would take its place.
+bool written_in_place(const std::string& path) {
   std::error_code ignored;
-  const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty()) {
-    fs::create_directories(folder, ignored);
-  }
-  const std::string part = path + ".part" + std::to_string(::getpid());
-  const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const fs::file_status status = fs::status(path, ignored);
+  const bool open_file =
+      path.rfind("/dev/std", 0) == 0 || path.rfind("/dev/fd/", 0) == 0 || path.rfind("/proc/", 0) == 0;
+  return open_file || (fs::exists(status) && !fs::is_regular_file(status));
+}
+
+int write_in_place(const std::string& path, std::string_view bytes) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) {
-    return failure(path, errno);
+    return errno;
   }
-  int error = write_and_sync(fd, bytes);
+  const int error = write_all(fd, bytes);
+  return ::close(fd) != 0 && error == 0 ? errno : error;
+}
+
+int replace(const std::string& path, std::string_view bytes) {
+  struct stat old {};
+  const mode_t mode = ::stat(path.c_str(), &old) == 0 ? old.st_mode & 0777 : 0644;
+  const std::string part = path + ".part" + std::to_string(::getpid());
+  const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  if (fd < 0) {
+    return errno;
+  }
+  int error = write_all(fd, bytes);
+  if (error == 0 && ::fsync(fd) != 0) {
+    error = errno;
+  }
   if (::close(fd) != 0 && error == 0) {
     error = errno;
   }
@@ -57,9 +76,34 @@ Result<bool> write_whole_file(const std::string& path, const std::vector<uint8_t
   }
   if (error != 0) {
     std::remove(part.c_str());
-    return failure(path, error);
   }
-  return true;
+  return error;
+}
+
+}  // namespace
+
+Result<bool> write_whole_file(const std::string& path, std::string_view bytes) {
+  int error = 0;
+  if (written_in_place(path)) {
+    error = write_in_place(path, bytes);
+  } else {
+    std::error_code ignored;
+    const fs::path named = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
+    error = replace(named.empty() ? path : named.string(), bytes);
+  }
+  return error == 0 ? Result<bool>(true) : Result<bool>(failure(path, error));
+}
+
+Result<bool> write_whole_file(const std::string& path, const std::vector<uint8_t>& bytes) {
+  return write_whole_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+void make_folder_of(const std::string& path) {
+  std::error_code ignored;
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty()) {
+    fs::create_directories(folder, ignored);
+  }
 }
 
 Result<std::vector<uint64_t>> read_whole_file(const std::string& path, size_t* bytes) {
@@ -68,10 +112,13 @@ Result<std::vector<uint64_t>> read_whole_file(const std::string& path, size_t* b
     return Error{TEMPER_NOT_FOUND, path + ": no such file"};
   }
   if (!fs::is_regular_file(path, error)) {
-    return Error{TEMPER_STORAGE_ERROR, path + ": not a file"};
+    return Error{TEMPER_BAD_DATA, path + ": not a file"};
   }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  if (size > kMostBytes) {
+    return Error{TEMPER_BAD_DATA, path + ": is larger than 1 GiB, which no file of ours is"};
+  }
   std::vector<uint64_t> words;
   if (size >= 0) {
     words.resize((static_cast<size_t>(size) + 7) / 8);

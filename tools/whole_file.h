@@ -1,20 +1,26 @@
-// Writes a file whole or not at all: to a temporary beside it, synced, then renamed. Used where a half-written result
-// would mislead.
+// Writes a file whole or not at all: to a temporary beside it, synced, then renamed. Every file of the command but the
+// history is written by this; reads whole files too. Devices, pipes and what a link names are written in place.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedules/result.h"
 
 namespace temper {
 
-/// Makes the folder when it is missing. TEMPER_STORAGE_FULL or TEMPER_STORAGE_ERROR with the system's reason; the old
-/// file, if any, is untouched then.
+/// TEMPER_STORAGE_FULL or TEMPER_STORAGE_ERROR with the system's reason; the old file, if any, is untouched then. The
+/// folder must exist. A link stays one: the file that it names is replaced.
+Result<bool> write_whole_file(const std::string& path, std::string_view bytes);
 Result<bool> write_whole_file(const std::string& path, const std::vector<uint8_t>& bytes);
 
-/// TEMPER_NOT_FOUND, TEMPER_STORAGE_ERROR. Memory is aligned to 8 bytes.
+/// Makes the folder that a file at `path` lies in. That it failed shows when the file is written.
+void make_folder_of(const std::string& path);
+
+/// TEMPER_NOT_FOUND; TEMPER_BAD_DATA when it is no file or larger than any of ours; TEMPER_STORAGE_ERROR. Memory is
+/// aligned to 8 bytes.
 Result<std::vector<uint64_t>> read_whole_file(const std::string& path, size_t* bytes);
 
 }  // namespace temper

@@ -101,6 +101,9 @@ Result<std::unique_ptr<OnnxGraph>> OnnxGraph::load(const std::string& path, cons
   if (done) {
     done = graph->check_windows();
   }
+  if (done) {
+    done = graph->state_windows();
+  }
   if (!done) {
     return done.error();
   }
@@ -111,8 +114,11 @@ Result<std::unique_ptr<OnnxGraph>> OnnxGraph::load(const std::string& path, cons
 Result<bool> OnnxGraph::parse() {
   std::error_code failed;
   const uint64_t bytes = std::filesystem::file_size(path_, failed);
+  if (failed) {  // so it does for what is no file: to open a pipe would hang
+    return Error{TEMPER_NOT_FOUND, path_ + ": cannot be read: " + failed.message()};
+  }
   std::ifstream file(path_, std::ios::binary);
-  if (failed || !file) {
+  if (!file) {
     return Error{TEMPER_NOT_FOUND, path_ + ": cannot be opened for reading"};
   }
   if (bytes >= kProtobufLimit) {
@@ -256,7 +262,7 @@ Result<bool> OnnxGraph::check_windows() const {
     for (const char* name : {"strides", "dilations"}) {
       const std::vector<int64_t> values = attributes.integers(name, {});
       if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 1 || value > INT32_MAX; })) {
-        return node_error(i, std::string(name) + " must be at least 1");
+        return node_error(i, std::string(name) + " must be at least 1 and below 2^31");
       }
     }
   }

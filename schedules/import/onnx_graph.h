@@ -75,6 +75,7 @@ class OnnxGraph {
   void index_constants();
   Result<bool> index_readers();
   Result<bool> check_windows() const;
+  Result<bool> state_windows();
 
   std::string path_;
   onnx::ModelProto model_;

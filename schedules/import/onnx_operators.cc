@@ -32,7 +32,10 @@ std::string unusable_operand(const OnnxGraph& graph, const NodeProto& node) {
     if (shape == nullptr) {
       return kUnknownShapes;
     }
-    if (std::any_of(shape->begin(), shape->end(), [](int64_t size) { return size < 1 || size > INT32_MAX; })) {
+    if (std::any_of(shape->begin(), shape->end(), [](int64_t size) { return size > INT32_MAX; })) {
+      return "'" + tensor + "' has 2^31 or more elements along one dimension; split it";
+    }
+    if (std::any_of(shape->begin(), shape->end(), [](int64_t size) { return size < 1; })) {
       return "'" + tensor + "' is empty";
     }
   }
@@ -84,7 +87,7 @@ Result<std::vector<Window>> read_windows(const OnnxGraph& graph, int index, cons
   const auto sound = [](int64_t least) { return [least](int64_t v) { return v >= least && v <= INT32_MAX; }; };
   if (!std::all_of(strides.begin(), strides.end(), sound(1)) || !std::all_of(pads.begin(), pads.end(), sound(0)) ||
       !std::all_of(dilations.begin(), dilations.end(), sound(1))) {
-    return graph.node_error(index, "strides and dilations must be at least 1, pads at least 0");
+    return graph.node_error(index, "strides and dilations must be at least 1, pads at least 0, all below 2^31");
   }
   const std::string auto_pad = attributes.text("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID" && auto_pad != "SAME_UPPER" && auto_pad != "SAME_LOWER") {

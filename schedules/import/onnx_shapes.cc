@@ -2,6 +2,8 @@
 #include <onnx/defs/schema.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "schedules/import/onnx_graph.h"
@@ -20,6 +22,13 @@ std::string shape_sizes(const TensorShape& shape) {
 
 /// Constants of at most so many elements may be shapes, axes or the like.
 constexpr int64_t kShapeElements = 64;
+
+struct ConvolutionLike {
+  const char* op_type;
+  int filter_input;
+};
+constexpr ConvolutionLike kConvolutions[] = {
+    {"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"QLinearConv", 3}, {"DeformConv", 1}};
 
 std::string how_to_give(const onnx::ValueInfoProto& input) {
   return "; give its shape (--shape " + input.name() + "=1x3x224x224, for instance)";
@@ -122,6 +131,38 @@ Result<bool> OnnxGraph::fix_dynamic_sizes(const ImportOptions& options, onnx::Va
     }
     dim->set_dim_value(named == options.dimensions.end() ? 1 : named->second);
     shapes_changed_ = true;
+  }
+  return true;
+}
+
+/// ONNX's shape inference takes the window of a convolution that states none from its filter, and reads past the end
+/// of the image's shape where the filter has more dimensions. A stated window it does compare, so it is stated here.
+Result<bool> OnnxGraph::state_windows() {
+  std::map<std::string, TensorShape> known = shapes_;
+  for (const onnx::ValueInfoProto& input : model_.graph().input()) {
+    TensorShape& shape = known[input.name()];
+    shape.clear();
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      shape.push_back(dim.dim_value());
+    }
+  }
+  for (int i = 0; i < node_count(); ++i) {
+    onnx::NodeProto* node = model_.mutable_graph()->mutable_node(i);
+    const auto convolution = std::find_if(std::begin(kConvolutions), std::end(kConvolutions),
+                                          [&](const ConvolutionLike& kind) { return node->op_type() == kind.op_type; });
+    if (convolution == std::end(kConvolutions) || NodeAttributes(*node).has("kernel_shape")) {
+      continue;
+    }
+    const auto filter = node->input_size() > convolution->filter_input
+                            ? known.find(node->input(convolution->filter_input))
+                            : known.end();
+    if (filter == known.end() || filter->second.size() < 3) {
+      return node_error(i, "states no kernel_shape, and that of its filter is not known beforehand");
+    }
+    onnx::AttributeProto* window = node->add_attribute();
+    window->set_name("kernel_shape");
+    window->set_type(onnx::AttributeProto_AttributeType_INTS);
+    window->mutable_ints()->Add(filter->second.begin() + 2, filter->second.end());
   }
   return true;
 }

@@ -29,7 +29,7 @@ void right_output(float* out, Fault fault) {
                     {out, static_cast<size_t>(kOutElements)});
 }
 
-void misbehave(Fault fault, float* out) {
+void misbehave(Fault fault, float* out, const float* in) {
   switch (fault) {
     case Fault::kKernelCrashes:
       *reinterpret_cast<volatile float*>(unmapped_address) = 1.0f;
@@ -50,6 +50,9 @@ void misbehave(Fault fault, float* out) {
     case Fault::kWritesFarBehindOutput:
       out[kOutElements + 300'000] = 0.0f;
       break;
+    case Fault::kWritesInput:
+      const_cast<float*>(in)[0] += 1.0f;
+      break;
     case Fault::kKernelExits:
       _exit(0);
     case Fault::kSlowKernel:
@@ -61,10 +64,10 @@ void misbehave(Fault fault, float* out) {
 }
 
 template <int kFault>
-void kernel(float* out, const float*, const float*, const float*, const float*, void*, const int32_t*, int32_t,
+void kernel(float* out, const float* a, const float*, const float*, const float*, void*, const int32_t*, int32_t,
             int32_t) {
   right_output(out, static_cast<Fault>(kFault));
-  misbehave(static_cast<Fault>(kFault), out);
+  misbehave(static_cast<Fault>(kFault), out, a);
 }
 
 template <int... kFaults>

@@ -155,6 +155,7 @@ TEST_CASE("each planted fault costs its own trial alone, dozens of times, and le
         {Fault::kWritesBehindOutput, TEMPER_OUTCOME_WRONG_RESULT, 24, 20 * kSecond},
         {Fault::kWritesBeforeOutput, TEMPER_OUTCOME_WRONG_RESULT, 24, 20 * kSecond},
         {Fault::kWritesFarBehindOutput, TEMPER_OUTCOME_CRASHED, 24, 20 * kSecond},
+        {Fault::kWritesInput, TEMPER_OUTCOME_CRASHED, 24, 20 * kSecond},
         {Fault::kKernelExits, TEMPER_OUTCOME_CRASHED, 24, 20 * kSecond},
         {Fault::kBuilderAborts, TEMPER_OUTCOME_BUILD_ERROR, 24, 20 * kSecond},
         {Fault::kBuilderHangs, TEMPER_OUTCOME_TIMEOUT, 2, 20 * kSecond},

@@ -16,6 +16,7 @@ enum class Fault : int32_t {
   kWritesBehindOutput,
   kWritesBeforeOutput,
   kWritesFarBehindOutput,
+  kWritesInput,
   kKernelExits,
   kBuilderAborts,
   kBuilderHangs,

@@ -10,7 +10,8 @@ namespace {
 
 double now_ns() {
   return static_cast<double>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
 }
 
 double time_once(const Contender& contender, int number) {
@@ -35,7 +36,8 @@ WorkloadData::WorkloadData(const Workload& workload) {
   }
 }
 
-std::vector<double> time_interleaved(const std::vector<Contender>& contenders, double seconds, int rounds, double min_sample_ns) {
+std::vector<double> time_interleaved(const std::vector<Contender>& contenders, double seconds, int rounds,
+                                     double min_sample_ns) {
   std::vector<std::vector<double>> samples(contenders.size());
   std::vector<int> number(contenders.size());
   for (size_t i = 0; i < contenders.size(); i++) {
@@ -73,8 +75,10 @@ Contender naive(const Workload& workload, const WorkloadData& data) {
           for (int n = 0; n < s.n; n++) {
             float sum = 0.0f;
             for (int k = 0; k < s.k; k++) {
-              const float x = s.transpose_a ? ga[static_cast<size_t>(k) * s.m + m] : ga[static_cast<size_t>(m) * s.k + k];
-              const float y = s.transpose_b ? gb[static_cast<size_t>(n) * s.k + k] : gb[static_cast<size_t>(k) * s.n + n];
+              const float x =
+                  s.transpose_a ? ga[static_cast<size_t>(k) * s.m + m] : ga[static_cast<size_t>(m) * s.k + k];
+              const float y =
+                  s.transpose_b ? gb[static_cast<size_t>(n) * s.k + k] : gb[static_cast<size_t>(k) * s.n + n];
               sum += x * y;
             }
             (*out)[(static_cast<size_t>(g) * s.m + m) * s.n + n] = sum;
@@ -110,7 +114,8 @@ Contender naive(const Workload& workload, const WorkloadData& data) {
                 }
               }
             }
-            (*out)[(static_cast<size_t>(n) * s.out_channels) * oh * ow + o * out_channel + (static_cast<size_t>(y) * ow + x) * out_pixel] = sum;
+            (*out)[(static_cast<size_t>(n) * s.out_channels) * oh * ow + o * out_channel +
+                   (static_cast<size_t>(y) * ow + x) * out_pixel] = sum;
           }
         }
       }

@@ -25,13 +25,15 @@ struct Contender {
 
 /// OpenBLAS sgemm; nothing is packed beforehand. Empty name: it cannot express the workload.
 Contender open_blas(const Workload& workload, const WorkloadData& data, int threads);
-/// oneDNN with weights packed beforehand: convolution, and matmul or inner product where they apply; one contender each.
+/// oneDNN with weights packed beforehand: convolution, and matmul or inner product where they apply; one contender
+/// each.
 std::vector<Contender> one_dnn(const Workload& workload, const WorkloadData& data, int threads);
 /// Plain untiled loops in the workload's layout, compiled with -O2.
 Contender naive(const Workload& workload, const WorkloadData& data);
 
-/// Median time of each contender in ns, measured in turn, round after round, until `seconds` are spent or `rounds` are done.
-/// Each sample repeats the contender for at least min_sample_ns.
-std::vector<double> time_interleaved(const std::vector<Contender>& contenders, double seconds, int rounds, double min_sample_ns);
+/// Median time of each contender in ns, measured in turn, round after round, until `seconds` are spent or `rounds` are
+/// done. Each sample repeats the contender for at least min_sample_ns.
+std::vector<double> time_interleaved(const std::vector<Contender>& contenders, double seconds, int rounds,
+                                     double min_sample_ns);
 
 }  // namespace temper::perf

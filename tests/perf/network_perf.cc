@@ -1,5 +1,6 @@
-// Times the workloads of a network by several tuned tables, our default, plain loops and the libraries, interleaved in one run, and
-// prints ratios. Usage: network_perf NET [--table NAME=FILE]... [--threads N] [--only matmul|all] [--seconds S] [--naive] [--limit N]
+// Times the workloads of a network by several tuned tables, our default, plain loops and the libraries, interleaved in
+// one run, and prints ratios. Usage: network_perf NET [--table NAME=FILE]... [--threads N] [--only matmul|all]
+// [--seconds S] [--naive] [--limit N]
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -129,18 +130,19 @@ int run(const Options& options) {
     for (size_t i = 0; i < contenders.size(); i++) {
       const bool ok = i == 0 || contenders[i].name == "OpenBLAS" || contenders[i].name == "naive" ||
                       same_result(*contenders[i].out, *contenders[0].out, reduction_length(workload));
-      std::printf("  %-22s %10.1f us %8.1f GFLOP/s  %5.2f of the best library%s\n", contenders[i].name.c_str(), ns[i] * 1e-3,
-                  static_cast<double>(flops(workload)) / ns[i], best_library / ns[i], ok ? "" : "  RESULT DIFFERS");
+      std::printf("  %-22s %10.1f us %8.1f GFLOP/s  %5.2f of the best library%s\n", contenders[i].name.c_str(),
+                  ns[i] * 1e-3, static_cast<double>(flops(workload)) / ns[i], best_library / ns[i],
+                  ok ? "" : "  RESULT DIFFERS");
       against_library[contenders[i].name].add(best_library / ns[i]);
       against_default[contenders[i].name].add(ns[0] / ns[i]);
     }
     std::fflush(stdout);
   }
-  std::printf("\n%s, %d thread(s), %zu workloads; build %.1f ms per kernel\n", network->name.c_str(), options.threads, shown,
-              (*bench)->build_ms());
+  std::printf("\n%s, %d thread(s), %zu workloads; build %.1f ms per kernel\n", network->name.c_str(), options.threads,
+              shown, (*bench)->build_ms());
   for (const auto& [name, summary] : against_library) {
-    std::printf("  %-22s geometric mean %.3f, worst %.3f of the best library; %.3f times the default's speed\n", name.c_str(), summary.mean(),
-                summary.worst, against_default[name].mean());
+    std::printf("  %-22s geometric mean %.3f, worst %.3f of the best library; %.3f times the default's speed\n",
+                name.c_str(), summary.mean(), summary.worst, against_default[name].mean());
   }
   return 0;
 }

@@ -84,11 +84,12 @@ Contender convolution(const Workload& workload, const WorkloadData& data, int th
   const memory::desc any_filter(filter_dims, kF32, memory::format_tag::any);
   const auto description =
       workload.epilogue.bias
-          ? dnnl::convolution_forward::desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source, any_filter, bias,
-                                            result, strides, dilation, before, after)
-          : dnnl::convolution_forward::desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, source, any_filter,
-                                            result, strides, dilation, before, after);
-  const dnnl::convolution_forward::primitive_desc details(description, epilogue_attr(workload.epilogue, result), engine);
+          ? dnnl::convolution_forward::desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+                                            source, any_filter, bias, result, strides, dilation, before, after)
+          : dnnl::convolution_forward::desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+                                            source, any_filter, result, strides, dilation, before, after);
+  const dnnl::convolution_forward::primitive_desc details(description, epilogue_attr(workload.epilogue, result),
+                                                          engine);
   auto prepared = std::make_shared<Prepared>();
   prepared->out.resize(data.tensor[TEMPER_OUT].size());
   const memory filter(memory::desc(filter_dims, kF32, filter_tag), engine, mutable_data(data.tensor[TEMPER_IN_B]));
@@ -99,15 +100,16 @@ Contender convolution(const Workload& workload, const WorkloadData& data, int th
     prepared->arguments.insert({DNNL_ARG_BIAS, memory(bias, engine, mutable_data(data.tensor[TEMPER_BIAS]))});
   }
   if (workload.epilogue.addend) {
-    prepared->arguments.insert(
-        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
+    prepared->arguments.insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                                memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
   }
   prepared->primitive = dnnl::convolution_forward(details);
   return finish("oneDNN conv", prepared, threads);
 }
 
 /// A matmul of the library; `weights_any` lets it choose the layout of B, which is then packed beforehand.
-Contender matmul(const std::string& name, const Workload& workload, const MatmulShape& s, const WorkloadData& data, int threads) {
+Contender matmul(const std::string& name, const Workload& workload, const MatmulShape& s, const WorkloadData& data,
+                 int threads) {
   auto& [engine, stream] = session();
   const bool batched = s.batch > 1;
   const auto shape = [&](int64_t batch, int64_t rows, int64_t columns) {
@@ -137,8 +139,8 @@ Contender matmul(const std::string& name, const Workload& workload, const Matmul
     prepared->arguments.insert({DNNL_ARG_BIAS, memory(bias, engine, mutable_data(data.tensor[TEMPER_BIAS]))});
   }
   if (workload.epilogue.addend) {
-    prepared->arguments.insert(
-        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
+    prepared->arguments.insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                                memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
   }
   prepared->primitive = dnnl::matmul(details);
   return finish(name, prepared, threads);
@@ -149,10 +151,12 @@ Contender inner_product(const Workload& workload, const MatmulShape& s, const Wo
   auto& [engine, stream] = session();
   const memory::desc source({s.m, s.k}, kF32, memory::format_tag::ab), result({s.m, s.n}, kF32, memory::format_tag::ab);
   const memory::desc any({s.n, s.k}, kF32, memory::format_tag::any), bias({s.n}, kF32, memory::format_tag::a);
-  const auto description = workload.epilogue.bias
-                               ? dnnl::inner_product_forward::desc(dnnl::prop_kind::forward_inference, source, any, bias, result)
-                               : dnnl::inner_product_forward::desc(dnnl::prop_kind::forward_inference, source, any, result);
-  const dnnl::inner_product_forward::primitive_desc details(description, epilogue_attr(workload.epilogue, result), engine);
+  const auto description =
+      workload.epilogue.bias
+          ? dnnl::inner_product_forward::desc(dnnl::prop_kind::forward_inference, source, any, bias, result)
+          : dnnl::inner_product_forward::desc(dnnl::prop_kind::forward_inference, source, any, result);
+  const dnnl::inner_product_forward::primitive_desc details(description, epilogue_attr(workload.epilogue, result),
+                                                            engine);
   auto prepared = std::make_shared<Prepared>();
   prepared->out.resize(data.tensor[TEMPER_OUT].size());
   const auto plain_tag = s.transpose_b ? memory::format_tag::ab : memory::format_tag::ba;
@@ -164,8 +168,8 @@ Contender inner_product(const Workload& workload, const MatmulShape& s, const Wo
     prepared->arguments.insert({DNNL_ARG_BIAS, memory(bias, engine, mutable_data(data.tensor[TEMPER_BIAS]))});
   }
   if (workload.epilogue.addend) {
-    prepared->arguments.insert(
-        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
+    prepared->arguments.insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                                memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
   }
   prepared->primitive = dnnl::inner_product_forward(details);
   return finish("oneDNN inner product", prepared, threads);
@@ -192,7 +196,8 @@ std::vector<Contender> one_dnn(const Workload& workload, const WorkloadData& dat
   }
   const Conv2dShape& s = workload.conv;
   attempt([&] { return convolution(workload, data, threads); });
-  const bool pointwise = s.kernel_h * s.kernel_w == 1 && s.stride_h * s.stride_w == 1 && s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0;
+  const bool pointwise = s.kernel_h * s.kernel_w == 1 && s.stride_h * s.stride_w == 1 &&
+                         s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0;
   if (pointwise && s.groups == 1 && s.layout == Layout::kNhwc) {
     MatmulShape as_matmul;
     as_matmul.m = s.batch * s.height * s.width;

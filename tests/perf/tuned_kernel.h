@@ -1,4 +1,5 @@
-// Our contender: a workload's kernel by the JIT with a given config, constants packed, ready to execute. Benchmarks only.
+// Our contender: a workload's kernel by the JIT with a given config, constants packed, ready to execute. Benchmarks
+// only.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,8 @@ class KernelBench {
   Config default_config(uint32_t workload) const;
   /// The config that a tuned table holds for the workload; empty when it has none that is legal here.
   std::optional<Config> table_config(uint32_t workload, const TableView& table) const;
-  Result<Contender> contender(uint32_t workload, const std::string& name, const Config& config, const WorkloadData& data);
+  Result<Contender> contender(uint32_t workload, const std::string& name, const Config& config,
+                              const WorkloadData& data);
   std::string describe(uint32_t workload, const Config& config) const;
   double build_ms() const;  ///< mean time of compiling and linking one kernel so far
 

@@ -156,6 +156,61 @@ TEST_CASE("exchange refuses reductions and loops apart; fuse keeps exchanged loo
   CHECK(t.nest.loops()[0].exchanged_by == Amount::argument(9));
 }
 
+TEST_CASE("a loop that is unrolled, vectorized, parallel or exchanged takes no second form") {
+  MatmulNest t;
+  const LoopId m = t.nest.loop_of(t.m), k = t.nest.loop_of(t.k);
+  const SplitLoops n = *t.nest.split(t.nest.loop_of(t.n), fixed(8));
+  REQUIRE(t.nest.reorder({m, n.outer, k, n.inner}).ok());
+  REQUIRE(t.nest.pack(TEMPER_IN_B, PackLayout::kConstant, t.n, 8, 0).ok());
+  REQUIRE(t.nest.vectorize(n.inner).ok());
+  CHECK(mentions(reason(t.nest.unroll(n.inner)), "is vectorized already"));
+  CHECK(mentions(reason(t.nest.vectorize(n.inner)), "is vectorized already"));
+  REQUIRE(t.nest.exchange_by(m, n.outer, Amount::argument(9)).ok());
+  CHECK(mentions(reason(t.nest.exchange_by(m, n.outer, Amount::argument(8))), "exchanged already"));
+  CHECK(mentions(reason(t.nest.split(m, fixed(4))), "exchanged already"));
+  CHECK(mentions(reason(t.nest.split(n.outer, fixed(16))), "exchanged already"));
+  CHECK(mentions(reason(t.nest.reorder({n.outer, k})), "exchanged already"));
+  CHECK(mentions(reason(t.nest.unroll(m)), "exchanged"));
+  CHECK(mentions(reason(t.nest.parallel(m)), "fuse them first"));
+  const LoopId grid = *t.nest.fuse(m, n.outer);
+  REQUIRE(t.nest.parallel(grid).ok());
+  CHECK(mentions(reason(t.nest.parallel(grid)), "is parallel already"));
+  CHECK(mentions(reason(t.nest.unroll(grid)), "is parallel already"));
+  CHECK(mentions(reason(t.nest.reorder({k, grid})), "parallel"));
+}
+
+TEST_CASE("loops where an operand is packed or the epilogue runs stay, in an order in which that is right") {
+  MatmulNest t;
+  const SplitLoops m = *t.nest.split(t.nest.loop_of(t.m), fixed(6));
+  const SplitLoops k = *t.nest.split(t.nest.loop_of(t.k), fixed(16));
+  const LoopId n = t.nest.loop_of(t.n);
+  REQUIRE(t.nest.accumulate_in_output(k.outer).ok());
+  REQUIRE(t.nest.reorder({m.outer, n, k.outer, m.inner, k.inner}).ok());
+  REQUIRE(t.nest.pack(TEMPER_IN_B, PackLayout::kPanel, t.n, 8, k.outer).ok());
+  REQUIRE(t.nest.compute_at(m.inner).ok());
+  CHECK(mentions(reason(t.nest.split(k.outer, fixed(32))), "split it first"));
+  CHECK(mentions(reason(t.nest.split(m.inner, fixed(3))), "epilogue runs"));
+  CHECK(mentions(reason(t.nest.fuse(k.inner, m.inner)), "not adjacent"));
+  CHECK(mentions(reason(t.nest.reorder({k.inner, m.inner})), "does not enclose"));
+  CHECK(mentions(reason(t.nest.reorder({k.outer, n})), "the extent of n inside ko is unknown"));
+  CHECK(t.order() == "mo n ko mi ki ");
+  REQUIRE(t.nest.compute_at(m.outer).ok());
+  CHECK(mentions(reason(t.nest.fuse(m.outer, n)), "epilogue runs at mo"));
+  CHECK(t.nest.reorder({k.inner, m.inner}).ok());
+}
+
+TEST_CASE("pack refuses what would part the lanes of a vectorized loop") {
+  MatmulNest t;
+  const LoopId m = t.nest.loop_of(t.m), k = t.nest.loop_of(t.k);
+  const SplitLoops n = *t.nest.split(t.nest.loop_of(t.n), fixed(8));
+  REQUIRE(t.nest.reorder({m, n.outer, k, n.inner}).ok());
+  REQUIRE(t.nest.pack(TEMPER_IN_B, PackLayout::kConstant, t.n, 8, 0).ok());
+  REQUIRE(t.nest.vectorize(n.inner).ok());
+  CHECK(mentions(reason(t.nest.pack(TEMPER_IN_B, PackLayout::kRows, t.n, 1, k)), "nor packed in panels"));
+  CHECK(mentions(reason(t.nest.pack(TEMPER_IN_B, PackLayout::kConstant, t.k, 8, 0)), "nor packed in panels"));
+  CHECK(t.nest.pack(TEMPER_IN_B, PackLayout::kPanel, t.n, 16, k).ok());
+}
+
 TEST_CASE("the nest of a matmul keeps its register tile innermost and its grid outermost") {
   Workload workload;
   workload.op = Operator::kMatmul;

@@ -1,6 +1,7 @@
 #include "schedules/network.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -72,8 +73,7 @@ TEST_CASE("a .workloads file reads back as it was written") {
   REQUIRE(network.ok());
   network->workloads[3].name = "a \"quoted\" name \xff with a byte that is no UTF-8";
   const std::string path = (std::filesystem::current_path() / "network_test.workloads").string();
-  REQUIRE(write_workloads_file(*network, path).ok());
-  CHECK(!std::filesystem::exists(path + ".part"));
+  std::ofstream(path, std::ios::binary) << workloads_text(*network);
   const Result<Network> again = read_workloads_file(path);
   REQUIRE(again.ok());
   REQUIRE(again->workloads.size() == network->workloads.size());
@@ -133,13 +133,21 @@ TEST_CASE("bad .workloads files are told apart") {
   CHECK(network.error().message.find("listed twice") != std::string::npos);
 }
 
-TEST_CASE("a file that cannot be written leaves nothing behind") {
-  const Result<Network> network = built_in_network("ds_cnn");
-  REQUIRE(network.ok());
-  const Result<bool> written = write_workloads_file(*network, "no_such_directory/x.workloads");
-  REQUIRE(!written.ok());
-  CHECK(written.error().code == TEMPER_STORAGE_ERROR);
-  CHECK(!std::filesystem::exists("no_such_directory"));
+TEST_CASE("what is no file, or larger than any .workloads file, is refused unread") {
+  const std::filesystem::path folder = std::filesystem::current_path() / "network_test.folder";
+  std::filesystem::create_directories(folder);
+  const std::string pipe = (folder / "pipe").string(), large = (folder / "large").string();
+  std::remove(pipe.c_str());
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::ofstream(large) << "{";
+  std::filesystem::resize_file(large, uint64_t{1} << 36);  // sparse
+  for (const std::string& path : {folder.string(), pipe, large}) {
+    CAPTURE(path);
+    const Result<Network> network = read_workloads_file(path);
+    REQUIRE(!network.ok());
+    CHECK(network.error().message.rfind(path, 0) == 0);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

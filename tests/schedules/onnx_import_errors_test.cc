@@ -113,6 +113,33 @@ TEST_CASE("nodes that break the rules of their operator are named") {
   CHECK(mentions(failure_of(channels.write("onnx_import_errors_test")), "image has 5 channels"));
 }
 
+TEST_CASE(
+    "a filter of more or fewer dimensions than its image is named, whatever ONNX's shape inference does with it") {
+  for (const std::vector<int64_t>& image : {std::vector<int64_t>{1, 4, 8}, {1, 4, 8, 8, 8}}) {
+    OnnxBuilder builder;
+    builder.input("x", image).constant("w", {6, 4, 3, 3}).node("Conv", {"x", "w"}, "y").output("y");
+    const Error error = failure_of(builder.write("onnx_import_errors_test"));
+    CAPTURE(error.message);
+    CHECK(error.code == TEMPER_BAD_DATA);
+    CHECK(mentions(error, "node 'Conv_of_y' (Conv): image and filter must have the same number of dimensions"));
+  }
+  OnnxBuilder unknown;
+  unknown.input("x", {1, 4, 8, 8}).input("v", {6, 4, 3, 3}).node("Relu", {"v"}, "w").node("Conv", {"x", "w"}, "y");
+  CHECK(mentions(failure_of(unknown.output("y").write("onnx_import_errors_test")), "states no kernel_shape"));
+  unknown.attribute("kernel_shape", std::vector<int64_t>{3, 3});
+  CHECK(failure_of(unknown.write("onnx_import_errors_test")).code == TEMPER_OK);
+}
+
+TEST_CASE("sizes beyond 2^31 are skipped as what they are, not as empty") {
+  OnnxBuilder builder;
+  builder.input("a", {2, (int64_t{1} << 32) + 3}).input("b", {(int64_t{1} << 32) + 3, 4});
+  const Result<Network> network =
+      import_onnx(builder.node("MatMul", {"a", "b"}, "y").output("y").write("onnx_import_errors_test"), {});
+  REQUIRE(network.ok());
+  REQUIRE(network->skipped.size() == 1);
+  CHECK(network->skipped[0].reason.find("2^31 or more elements") != std::string::npos);
+}
+
 TEST_CASE("a node that reads what nothing before it writes is refused") {
   OnnxBuilder builder = small_model();
   builder.node("Relu", {"later"}, "z").node("Relu", {"y"}, "later").output("z");

@@ -92,7 +92,8 @@ TEST_CASE("to look up, an absent history is none and an unreadable one is an err
   CHECK(absent->storage() == nullptr);
   const Result<HistoryFile> not_a_file = open_history_to_read(folder.string());
   REQUIRE_FALSE(not_a_file.ok());
-  CHECK(not_a_file.error().code == TEMPER_STORAGE_ERROR);
+  CHECK(not_a_file.error().code == TEMPER_BAD_DATA);
+  CHECK(not_a_file.error().message.find("not a file") != std::string::npos);
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 #include "tools/network_argument.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+
+#include "schedules/workloads_json.h"
 
 namespace temper {
 namespace {
@@ -17,7 +21,7 @@ TEST_CASE("a built-in network is found by its name") {
 TEST_CASE("a .workloads file is found by its path") {
   const Result<Network> network = built_in_network("ds_cnn");
   REQUIRE(network.ok());
-  REQUIRE(write_workloads_file(*network, "network_argument_test.workloads").ok());
+  std::ofstream("network_argument_test.workloads") << workloads_text(*network);
   const Result<Network> again = resolve_network("network_argument_test.workloads", {});
   REQUIRE(again.ok());
   CHECK(again->workloads.size() == network->workloads.size());
@@ -32,6 +36,29 @@ TEST_CASE("an unknown name is wrong use and gets a suggestion; an absent path is
   const Result<Network> path = resolve_network("absent/model.onnx", {});
   REQUIRE(!path.ok());
   CHECK(path.error().code == TEMPER_NOT_FOUND);
+}
+
+TEST_CASE("what is no file is refused as such: to open a pipe would hang") {
+  const std::filesystem::path folder = "network_argument_test.onnx";
+  std::filesystem::create_directories(folder);
+  const std::string pipe = (folder / "pipe.onnx").string();
+  std::remove(pipe.c_str());
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& path : {folder.string(), pipe, std::string("/dev/zero")}) {
+    const Result<Network> network = resolve_network(path, {});
+    REQUIRE(!network.ok());
+    CHECK(network.error().code == TEMPER_BAD_DATA);
+    CHECK(network.error().message.find("not a file") != std::string::npos);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("sizes given for a network that states its own are wrong use, not ignored") {
+  ImportOptions options;
+  options.dimensions["N"] = 8;
+  const Result<Network> network = resolve_network("ds_cnn", options);
+  REQUIRE(!network.ok());
+  CHECK(network.error().code == TEMPER_INVALID_ARGUMENT);
 }
 
 TEST_CASE("shapes and dimensions are read by name") {

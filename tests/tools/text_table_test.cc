@@ -29,5 +29,11 @@ TEST_CASE("decimals are rounded to the digits asked for") {
   CHECK(decimal(1234.5678, 3) == "1234.568");
 }
 
+TEST_CASE("control characters in cells do not reach a terminal") {
+  TextTable table({{"name"}});
+  table.add_row({"a\x1b[31m\nb\x7f\xc3\xa9"});
+  CHECK(table.text() == "name\na?[31m?b?\xc3\xa9\n");
+}
+
 }  // namespace
 }  // namespace temper

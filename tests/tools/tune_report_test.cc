@@ -52,6 +52,20 @@ TEST_CASE("a report of nothing has no times and a speedup of one") {
   CHECK(report_json(report)["speedup"] == 1.0);
 }
 
+TEST_CASE("totals hold where time x count exceeds 64 bits") {
+  TuneReport report = two_workloads();
+  report.workloads[0].count = 4'000'000'000u;
+  report.workloads[0].default_ns = 60'000'000'000;
+  report.workloads[0].tuned_ns = 30'000'000'000;
+  report.workloads[0].flops = uint64_t{1} << 58;
+  report.skipped.push_back({"Softmax", "not tuned", 1, UINT64_MAX});
+  report.skipped.push_back({"Relu", "not tuned", 1, UINT64_MAX});
+  CHECK(report.total_default_ns() == doctest::Approx(2.4e20));
+  CHECK(report.speedup() == doctest::Approx(2.0));
+  CHECK(report_text(report, ReportColumns::kTune).find("2 other operators, 0.0 % of the arithmetic") !=
+        std::string::npos);
+}
+
 TEST_CASE("json names units, counts only outcomes that occurred and says null for the unknown") {
   const nlohmann::ordered_json json = report_json(two_workloads());
   CHECK(json["budget_s"] == 3.0);

@@ -1,6 +1,9 @@
 #include "tools/whole_file.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -14,8 +17,9 @@ TEST_CASE("a file is written whole, replaces the old one and leaves nothing besi
   const fs::path folder = fs::path(TEMPER_SCRATCH) / "whole";
   fs::remove_all(folder);
   const std::string path = (folder / "deep" / "file").string();
-  REQUIRE(write_whole_file(path, {1, 2, 3}));
-  REQUIRE(write_whole_file(path, {4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  make_folder_of(path);
+  REQUIRE(write_whole_file(path, std::vector<uint8_t>{1, 2, 3}));
+  REQUIRE(write_whole_file(path, std::vector<uint8_t>{4, 5, 6, 7, 8, 9, 10, 11, 12}));
   size_t bytes = 0;
   const Result<std::vector<uint64_t>> words = read_whole_file(path, &bytes);
   REQUIRE(words);
@@ -31,7 +35,7 @@ TEST_CASE("a file is written whole, replaces the old one and leaves nothing besi
 }
 
 TEST_CASE("a place that cannot be written is an error and an absent file is not found") {
-  const Result<bool> written = write_whole_file("/dev/full/file", {1});
+  const Result<bool> written = write_whole_file("/dev/full/file", "1");
   REQUIRE_FALSE(written.ok());
   CHECK(written.error().code == TEMPER_STORAGE_ERROR);
   size_t bytes = 0;
@@ -42,6 +46,49 @@ TEST_CASE("a place that cannot be written is an error and an absent file is not 
   const Result<std::vector<uint64_t>> folder = read_whole_file(TEMPER_SCRATCH, &bytes);
   REQUIRE_FALSE(folder.ok());
   CHECK(folder.error().message.find("not a file") != std::string::npos);
+}
+
+TEST_CASE("a device is written to and stays one") {
+  const Result<bool> written = write_whole_file("/dev/full", "text");
+  REQUIRE_FALSE(written.ok());
+  CHECK(written.error().code == TEMPER_STORAGE_FULL);
+  CHECK(fs::is_character_file("/dev/full"));
+  CHECK(write_whole_file("/dev/null", "text").ok());
+  CHECK(fs::is_character_file("/dev/null"));
+}
+
+TEST_CASE("a pipe gets the bytes, a link stays a link, and permissions stay as they were") {
+  const fs::path folder = fs::path(TEMPER_SCRATCH) / "kinds";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string pipe = (folder / "pipe").string(), link = (folder / "link").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  REQUIRE(write_whole_file(pipe, "text"));
+  char read_back[8] = {};
+  CHECK(::read(reader, read_back, sizeof read_back) == 4);
+  ::close(reader);
+  CHECK(fs::is_fifo(pipe));
+
+  REQUIRE(write_whole_file((folder / "file").string(), "old"));
+  fs::permissions(folder / "file", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("file", link);
+  REQUIRE(write_whole_file(link, "newer"));
+  CHECK(fs::is_symlink(link));
+  CHECK(fs::file_size(folder / "file") == 5);
+  CHECK(fs::status(folder / "file").permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+}
+
+TEST_CASE("a file larger than any of ours is refused before memory is asked for") {
+  const fs::path path = fs::path(TEMPER_SCRATCH) / "giant";
+  REQUIRE(write_whole_file(path.string(), "x"));
+  fs::resize_file(path, uint64_t{1} << 40);  // sparse
+  size_t bytes = 0;
+  const Result<std::vector<uint64_t>> words = read_whole_file(path.string(), &bytes);
+  REQUIRE_FALSE(words.ok());
+  CHECK(words.error().code == TEMPER_BAD_DATA);
+  fs::remove(path);
 }
 
 }  // namespace
