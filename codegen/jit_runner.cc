@@ -13,7 +13,6 @@ namespace {
 
 /// Processes that die this often in a row before they said a word cannot work here (missing library, wrong program).
 constexpr uint32_t kSilentDeaths = 3;
-constexpr uint8_t kDigestTries = 2;
 constexpr uint64_t kNever = ~uint64_t{0};
 
 uint64_t steady_ns() {
@@ -46,9 +45,7 @@ Result<std::unique_ptr<JitRunner>> JitRunner::create(const temper_pack& pack, co
   std::unique_ptr<JitRunner> made(
       new JitRunner(setup_payload(facts, pack.data, pack.data_bytes), std::move(workloads), options));
   for (uint32_t workload = 0; workload < view.workload_count(); ++workload) {
-    const uint32_t digest = view.workload(workload).digest;
-    made->digests_[workload].value = digest;
-    made->digests_[workload].state = digest != 0 ? DigestState::kKnown : DigestState::kUnknown;
+    made->digests_.set_known(workload, view.workload(workload).digest);
   }
   for (uint32_t i = 0; i < std::max(1u, options.builders); ++i) {
     made->builders_.push_back(std::make_unique<Builder>());
@@ -92,9 +89,7 @@ Status JitRunner::build(uint8_t index, uint32_t workload, const Config& config) 
   slot.workload = workload;
   slot.config = config;
   slot.ticket = next_ticket_++;
-  if (digests_[workload].state == DigestState::kUnknown) {
-    digests_[workload].state = DigestState::kWanted;
-  }
+  digests_.want(workload);
   if (const CachedObject* cached = cache_.find(workload, config)) {
     ++costs_.builds_from_cache;
     finish_build(index, TEMPER_OUTCOME_OK, cached->build_us, cached->object);
@@ -111,7 +106,7 @@ bool JitRunner::poll_build(uint8_t index, temper_outcome* outcome, uint32_t* bui
   const Slot& slot = slots_[index];
   // The tuner has one run in flight: a check that waits for its digest would hold up everybody, so a build that is
   // ahead of it waits.
-  if (slot.phase != SlotPhase::kDone || (slot.outcome == TEMPER_OUTCOME_OK && digest_pending(slot.workload))) {
+  if (slot.phase != SlotPhase::kDone || (slot.outcome == TEMPER_OUTCOME_OK && digests_.pending(slot.workload))) {
     return false;
   }
   *outcome = slot.outcome;
@@ -266,9 +261,8 @@ void JitRunner::take_answer(Builder* builder, const Message& message, std::vecto
              message.ticket == builder->ticket) {
     ++costs_.digests;
     costs_.digest_ns += steady_ns() - builder->since_ns;
-    Digest& digest = digests_[builder->workload];
-    digest.value = message.number;
-    digest.state = message.outcome == TEMPER_OUTCOME_OK ? DigestState::kKnown : DigestState::kFailed;
+    digests_.finish(builder->workload,
+                    message.outcome == TEMPER_OUTCOME_OK ? std::optional<uint32_t>(message.number) : std::nullopt);
     builder->job = Job::kNone;
     something_changed_ = true;
   }
@@ -281,8 +275,7 @@ void JitRunner::give_up_job(Builder* builder, temper_outcome outcome) {
     last_build_error_ = outcome == TEMPER_OUTCOME_TIMEOUT ? "the compiler did not end in time" : "the compiler crashed";
     finish_build(builder->slot, outcome, static_cast<uint32_t>(spent_ns / 1000), nullptr);
   } else if (builder->job == Job::kDigest) {
-    Digest& digest = digests_[builder->workload];
-    digest.state = ++digest.failures < kDigestTries ? DigestState::kWanted : DigestState::kFailed;
+    digests_.give_up(builder->workload);
     something_changed_ = true;
   }
   builder->job = Job::kNone;
@@ -386,28 +379,33 @@ uint64_t JitRunner::nearest_deadline_ns() const {
   return nearest;
 }
 
-bool JitRunner::digest_pending(uint32_t workload) const {
-  const DigestState state = digests_[workload].state;
-  return state == DigestState::kWanted || state == DigestState::kComputing;
+void JitRunner::assign_jobs() {
+  for (const auto& builder : builders_) {
+    if (builder->job == Job::kNone && builder->process.running()) {
+      assign_job(builder.get());
+    }
+  }
 }
 
 /// Digests that a finished build waits for come first, then builds, then digests that will be needed, then those that
 /// may be.
-void JitRunner::assign_jobs() {
-  const auto count = static_cast<uint32_t>(digests_.size());
-  for (const auto& builder : builders_) {
-    if (builder->job != Job::kNone || !builder->process.running()) {
-      continue;
-    }
-    bool assigned = false;
-    for (const Slot& slot : slots_) {
-      assigned = assigned || (slot.phase == SlotPhase::kDone && slot.outcome == TEMPER_OUTCOME_OK &&
-                              assign_digest(builder.get(), DigestState::kWanted, slot.workload, slot.workload + 1));
-    }
-    if (!assigned && !assign_build(builder.get()) && !assign_digest(builder.get(), DigestState::kWanted, 0, count)) {
-      assign_digest(builder.get(), DigestState::kUnknown, 0, std::min(digests_ahead_, count));
+void JitRunner::assign_job(Builder* builder) {
+  if (assign_awaited_digest(builder) || assign_build(builder)) {
+    return;
+  }
+  if (const std::optional<uint32_t> workload = digests_.start_any(digests_ahead_)) {
+    send_digest(builder, *workload);
+  }
+}
+
+bool JitRunner::assign_awaited_digest(Builder* builder) {
+  for (const Slot& slot : slots_) {
+    if (slot.phase == SlotPhase::kDone && slot.outcome == TEMPER_OUTCOME_OK && digests_.start_wanted(slot.workload)) {
+      send_digest(builder, slot.workload);
+      return true;
     }
   }
+  return false;
 }
 
 bool JitRunner::assign_build(Builder* builder) {
@@ -439,25 +437,17 @@ bool JitRunner::assign_build(Builder* builder) {
   return true;
 }
 
-bool JitRunner::assign_digest(Builder* builder, DigestState state, uint32_t first, uint32_t end) {
-  for (uint32_t workload = first; workload < end; ++workload) {
-    if (digests_[workload].state != state) {
-      continue;
-    }
-    digests_[workload].state = DigestState::kComputing;
-    builder->job = Job::kDigest;
-    builder->workload = workload;
-    builder->ticket = next_ticket_++;
-    builder->since_ns = steady_ns();
-    builder->deadline_ns = builder->since_ns + options_.digest_limit_ns;
-    Message message;
-    message.type = MessageType::kDigest;
-    message.workload = workload;
-    message.ticket = builder->ticket;
-    builder->process.send(message, workloads_[workload].data(), workloads_[workload].size());
-    return true;
-  }
-  return false;
+void JitRunner::send_digest(Builder* builder, uint32_t workload) {
+  builder->job = Job::kDigest;
+  builder->workload = workload;
+  builder->ticket = next_ticket_++;
+  builder->since_ns = steady_ns();
+  builder->deadline_ns = builder->since_ns + options_.digest_limit_ns;
+  Message message;
+  message.type = MessageType::kDigest;
+  message.workload = workload;
+  message.ticket = builder->ticket;
+  builder->process.send(message, workloads_[workload].data(), workloads_[workload].size());
 }
 
 /// Sends the run that was asked for once its digest is known.
@@ -466,14 +456,13 @@ void JitRunner::send_run() {
     return;
   }
   Slot& slot = slots_[run_.slot];
-  const Digest& digest = digests_[slot.workload];
   if (run_.kind == RunKind::kCheck) {
-    if (digest.state == DigestState::kFailed) {
+    if (digests_.failed(slot.workload)) {
       last_build_error_ = "the reference of " + workloads_[slot.workload] + " could not be computed";
       finish_run(TEMPER_OUTCOME_BUILD_ERROR, 0);
       return;
     }
-    if (digest.state != DigestState::kKnown) {
+    if (!digests_.known(slot.workload)) {
       return;
     }
   }
@@ -490,7 +479,7 @@ void JitRunner::send_run() {
   }
   message.type = MessageType::kRun;
   message.kind = static_cast<uint8_t>(run_.kind);
-  message.number = run_.kind == RunKind::kCheck ? digest.value : run_.number;
+  message.number = run_.kind == RunKind::kCheck ? digests_.value(slot.workload) : run_.number;
   message.ticket = run_.ticket;
   // A message less for each sample: it would wake this process on the cores that are to be timed.
   const bool in_place = slot.prepared && timed_workload_ == slot.workload;

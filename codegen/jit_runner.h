@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "codegen/object_cache.h"
+#include "codegen/reference_digests.h"
 #include "codegen/worker_process.h"
 #include "runtime/runner.h"
 #include "runtime/tuner.h"
@@ -85,12 +86,6 @@ class JitRunner {
     uint64_t since_ns = 0;
     uint64_t deadline_ns = 0;
   };
-  enum class DigestState : uint8_t { kUnknown, kWanted, kComputing, kKnown, kFailed };
-  struct Digest {
-    DigestState state = DigestState::kUnknown;
-    uint32_t value = 0;
-    uint8_t failures = 0;
-  };
   enum class RunPhase : uint8_t { kNone, kWaitsForDigest, kPreparing, kRunning, kDone };
   struct Run {
     RunPhase phase = RunPhase::kNone;
@@ -123,8 +118,9 @@ class JitRunner {
   void finish_run(temper_outcome outcome, uint64_t elapsed_ns);
   void enforce_deadlines();
   void assign_jobs();
-  bool digest_pending(uint32_t workload) const;
-  bool assign_digest(Builder* builder, DigestState state, uint32_t first, uint32_t end);
+  void assign_job(Builder* builder);
+  bool assign_awaited_digest(Builder* builder);
+  void send_digest(Builder* builder, uint32_t workload);
   bool assign_build(Builder* builder);
   void send_run();
   void begin_running();
@@ -137,7 +133,7 @@ class JitRunner {
   JitRunnerOptions options_;
   std::vector<uint8_t> setup_;
   std::vector<std::string> workloads_;
-  std::vector<Digest> digests_;
+  ReferenceDigests digests_;
   std::vector<std::unique_ptr<Builder>> builders_;
   WorkerProcess timer_;
   bool timer_ready_ = false;

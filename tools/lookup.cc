@@ -28,7 +28,7 @@ struct Found {
   temper_answer answer{};
 };
 
-/// "history: unknown workload, table: made elsewhere (threads)"; "-" when the first source answered.
+/// "history: unknown workload, table: fingerprint (threads)"; "-" when the first source answered.
 std::string missed_text(const temper_answer& answer) {
   std::string text;
   for (int source = 0; source < answer.source; ++source) {

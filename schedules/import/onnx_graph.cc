@@ -99,10 +99,13 @@ Result<std::unique_ptr<OnnxGraph>> OnnxGraph::load(const std::string& path, cons
     done = graph->index_readers();
   }
   if (done) {
+    done = graph->check_schemas();
+  }
+  if (done) {
     done = graph->check_windows();
   }
   if (done) {
-    done = graph->state_windows();
+    done = graph->secure_inference();
   }
   if (!done) {
     return done.error();
@@ -251,6 +254,25 @@ Result<bool> OnnxGraph::index_readers() {
   }
   for (const onnx::ValueInfoProto& output : model_.graph().output()) {
     only_reader_[output.name()] = -1;
+  }
+  return true;
+}
+
+/// ONNX's shape inference reads operands and attributes that the operator's schema promises without looking whether
+/// they are there.
+Result<bool> OnnxGraph::check_schemas() const {
+  for (int i = 0; i < node_count(); ++i) {
+    const bool ours = node(i).domain().empty() || node(i).domain() == "ai.onnx";
+    const onnx::OpSchema* schema =
+        ours ? onnx::OpSchemaRegistry::Schema(node(i).op_type(), static_cast<int>(opset_), "") : nullptr;
+    if (schema == nullptr) {
+      continue;
+    }
+    try {
+      schema->Verify(node(i));
+    } catch (const std::exception& failure) {
+      return node_error(i, failure.what());
+    }
   }
   return true;
 }

@@ -74,8 +74,10 @@ class OnnxGraph {
   void note_value(const onnx::ValueInfoProto& value, bool override_known);
   void index_constants();
   Result<bool> index_readers();
+  Result<bool> check_schemas() const;
   Result<bool> check_windows() const;
-  Result<bool> state_windows();
+  std::map<std::string, TensorShape> stated_shapes() const;
+  Result<bool> secure_inference();
 
   std::string path_;
   onnx::ModelProto model_;

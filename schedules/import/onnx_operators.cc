@@ -20,14 +20,21 @@ std::string type_name(int type) {
              : std::to_string(type);
 }
 
-/// Why the operands cannot be used at all; empty when their type is f32 and their shapes are known and positive.
-std::string unusable_operand(const OnnxGraph& graph, const NodeProto& node) {
+/// Why the operands are not tuned though their arithmetic can be counted; empty when their type is f32.
+std::string foreign_type(const OnnxGraph& graph, const NodeProto& node) {
   for (int i = 0; i < 2; ++i) {
-    const std::string& tensor = node.input(i);
-    const int type = graph.element_type(tensor);
+    const int type = graph.element_type(node.input(i));
     if (type != onnx::TensorProto_DataType_FLOAT && type != onnx::TensorProto_DataType_UNDEFINED) {
       return "its type is " + type_name(type) + ", not f32";
     }
+  }
+  return "";
+}
+
+/// Why nothing can be said of the operands; empty when their shapes are known and positive.
+std::string unusable_shape(const OnnxGraph& graph, const NodeProto& node) {
+  for (int i = 0; i < 2; ++i) {
+    const std::string& tensor = node.input(i);
     const TensorShape* shape = graph.shape(tensor);
     if (shape == nullptr) {
       return kUnknownShapes;
@@ -42,10 +49,19 @@ std::string unusable_operand(const OnnxGraph& graph, const NodeProto& node) {
   return "";
 }
 
+/// Multiply-adds counted twice; the filter of a convolution is [out channels, ...], one sum takes the rest of it.
+uint64_t arithmetic(const MappedNode& node) {
+  const TensorShape& filter = node.step.b.shape;
+  const int64_t terms = node.step.workload.op == Operator::kConv2d
+                            ? element_count(TensorShape(filter.begin() + 1, filter.end()))
+                            : node.step.workload.matmul.k;
+  return 2 * static_cast<uint64_t>(element_count(node.output_shape)) * static_cast<uint64_t>(terms);
+}
+
 MappedNode finished(MappedNode node) {
   const Result<Workload> workload = validated(node.step.workload);
   if (!workload) {
-    return skipped(workload.error().message);
+    return skipped(workload.error().message, arithmetic(node));
   }
   node.step.workload = *workload;
   return node;
@@ -144,20 +160,18 @@ Result<MappedNode> map_conv(const OnnxGraph& graph, int index) {
     }
     out.push_back(window.out());
   }
-  if (windows->size() > 2) {
-    const TensorShape filter(w.begin() + 1, w.end());
-    return skipped("convolutions over more than two dimensions are not tuned",
-                   2 * static_cast<uint64_t>(element_count(out)) * static_cast<uint64_t>(element_count(filter)));
-  }
   MappedNode mapped;
-  const Window rows = windows->size() == 2 ? (*windows)[0] : Window();
   mapped.step.workload.op = Operator::kConv2d;
-  mapped.step.workload.conv = conv_shape(x, w, rows, windows->back(), groups);
-  mapped.step.workload.conv.filter_constant = graph.constant(node.input(1)) != nullptr;
   mapped.step.a = {node.input(0), 1.0f, x};
   mapped.step.b = {node.input(1), 1.0f, w};
   mapped.output_shape = out;
   mapped.bias_axis = 1;
+  if (windows->size() > 2) {
+    return skipped("convolutions over more than two dimensions are not tuned", arithmetic(mapped));
+  }
+  const Window rows = windows->size() == 2 ? (*windows)[0] : Window();
+  mapped.step.workload.conv = conv_shape(x, w, rows, windows->back(), groups);
+  mapped.step.workload.conv.filter_constant = graph.constant(node.input(1)) != nullptr;
   if (node.input_size() > 2 && !node.input(2).empty()) {
     mapped.step.workload.epilogue.bias = true;
     mapped.step.bias = {node.input(2), 1.0f, {w[0]}};
@@ -349,11 +363,15 @@ Result<MappedNode> map_node(const OnnxGraph& graph, int index) {
   if (node.input_size() < 2 || node.output_size() != 1 || node.input(0).empty() || node.input(1).empty()) {
     return graph.node_error(index, "has not two operands and one output");
   }
-  const std::string unusable = unusable_operand(graph, node);
+  const std::string unusable = unusable_shape(graph, node), foreign = foreign_type(graph, node);
   if (!unusable.empty()) {
-    return skipped(unusable);
+    return skipped(foreign.empty() ? unusable : foreign);
   }
   Result<MappedNode> mapped = find_mapped(node)->map(graph, index);
+  if (!foreign.empty()) {
+    const bool counted = mapped && mapped->skip_reason.empty();
+    return skipped(foreign, !mapped ? 0 : counted ? arithmetic(*mapped) : mapped->flops);
+  }
   if (mapped) {
     mapped->step.name = graph.node_name(index);
     mapped->step.output = node.output(0);

@@ -135,34 +135,51 @@ Result<bool> OnnxGraph::fix_dynamic_sizes(const ImportOptions& options, onnx::Va
   return true;
 }
 
-/// ONNX's shape inference takes the window of a convolution that states none from its filter, and reads past the end
-/// of the image's shape where the filter has more dimensions. A stated window it does compare, so it is stated here.
-Result<bool> OnnxGraph::state_windows() {
-  std::map<std::string, TensorShape> known = shapes_;
+/// Shapes that need no inference: of constants and of the graph's inputs.
+std::map<std::string, TensorShape> OnnxGraph::stated_shapes() const {
+  std::map<std::string, TensorShape> stated = shapes_;
   for (const onnx::ValueInfoProto& input : model_.graph().input()) {
-    TensorShape& shape = known[input.name()];
-    shape.clear();
+    if (!input.type().tensor_type().has_shape() || constants_.count(input.name()) != 0) {
+      continue;
+    }
+    TensorShape& shape = stated[input.name()];
     for (const auto& dim : input.type().tensor_type().shape().dim()) {
       shape.push_back(dim.dim_value());
     }
   }
+  return stated;
+}
+
+/// ONNX's shape inference takes the window of a convolution that states none from its filter, and reads past the end
+/// of the image's shape where the filter has more dimensions. A stated window it does compare, so it is stated here. Of
+/// a Gemm before operator set 9 it reads two dimensions, present or not.
+Result<bool> OnnxGraph::secure_inference() {
+  const std::map<std::string, TensorShape> stated = stated_shapes();
+  const auto shape_of = [&](const onnx::NodeProto& node, int input) {
+    const auto found = input < node.input_size() ? stated.find(node.input(input)) : stated.end();
+    return found == stated.end() ? nullptr : &found->second;
+  };
   for (int i = 0; i < node_count(); ++i) {
     onnx::NodeProto* node = model_.mutable_graph()->mutable_node(i);
+    for (int operand = 0; operand < 2 && node->op_type() == "Gemm"; ++operand) {
+      const TensorShape* shape = shape_of(*node, operand);
+      if (shape != nullptr && shape->size() != 2) {
+        return node_error(i, "its operands must be matrices");
+      }
+    }
     const auto convolution = std::find_if(std::begin(kConvolutions), std::end(kConvolutions),
                                           [&](const ConvolutionLike& kind) { return node->op_type() == kind.op_type; });
     if (convolution == std::end(kConvolutions) || NodeAttributes(*node).has("kernel_shape")) {
       continue;
     }
-    const auto filter = node->input_size() > convolution->filter_input
-                            ? known.find(node->input(convolution->filter_input))
-                            : known.end();
-    if (filter == known.end() || filter->second.size() < 3) {
+    const TensorShape* filter = shape_of(*node, convolution->filter_input);
+    if (filter == nullptr || filter->size() < 3) {
       return node_error(i, "states no kernel_shape, and that of its filter is not known beforehand");
     }
     onnx::AttributeProto* window = node->add_attribute();
     window->set_name("kernel_shape");
     window->set_type(onnx::AttributeProto_AttributeType_INTS);
-    window->mutable_ints()->Add(filter->second.begin() + 2, filter->second.end());
+    window->mutable_ints()->Add(filter->begin() + 2, filter->end());
   }
   return true;
 }

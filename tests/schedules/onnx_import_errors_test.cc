@@ -130,6 +130,24 @@ TEST_CASE(
   CHECK(failure_of(unknown.write("onnx_import_errors_test")).code == TEMPER_OK);
 }
 
+TEST_CASE("nodes without what their operator's schema promises never reach ONNX's shape inference") {
+  OnnxBuilder scan;
+  scan.input("x", {1, 4, 8, 8}).node("Scan", {"x"}, "y").output("y");
+  const Error no_body = failure_of(scan.write("onnx_import_errors_test"));
+  CAPTURE(no_body.message);
+  CHECK(no_body.code == TEMPER_BAD_DATA);
+  CHECK(mentions(no_body, "node 'Scan_of_y' (Scan)"));
+  OnnxBuilder split;
+  split.input("x", {1, 4, 8, 8}).node("Split", {"x"}, "y").output("y");
+  split.model().mutable_graph()->mutable_node(0)->clear_output();
+  CHECK(failure_of(split.write("onnx_import_errors_test")).code == TEMPER_BAD_DATA);
+  for (const int64_t opset : {6, 13}) {
+    OnnxBuilder gemm(opset);
+    gemm.input("a", {4}).input("b", {4, 3}).input("c", {3}).node("Gemm", {"a", "b", "c"}, "y").output("y");
+    CHECK(mentions(failure_of(gemm.write("onnx_import_errors_test")), "its operands must be matrices"));
+  }
+}
+
 TEST_CASE("sizes beyond 2^31 are skipped as what they are, not as empty") {
   OnnxBuilder builder;
   builder.input("a", {2, (int64_t{1} << 32) + 3}).input("b", {(int64_t{1} << 32) + 3, 4});

@@ -269,6 +269,29 @@ TEST_CASE("skipped operators are summed with their arithmetic and the reason") {
   CHECK(graph.network.skipped[1].flops == 8u * (2 * 7 * 7));
 }
 
+TEST_CASE("an operator of another type or too large to tune is skipped with its arithmetic") {
+  for (const int type : {int{onnx::TensorProto_DataType_DOUBLE}, int{onnx::TensorProto_DataType_FLOAT}}) {
+    const bool foreign = type != onnx::TensorProto_DataType_FLOAT;
+    OnnxBuilder builder;
+    const int64_t rows = foreign ? 7 : int64_t{1} << 29;
+    builder.input("x", {rows, 4}).input("w", {4, 5}).node("MatMul", {"x", "w"}, "y").output("y");
+    builder.input("v", {6, 5}).node("Gemm", {"y", "v"}, "z").attribute("transB", int64_t{1}).output("z");
+    onnx::GraphProto* graph = builder.model().mutable_graph();
+    for (auto* values : {graph->mutable_input(), graph->mutable_output()}) {
+      for (onnx::ValueInfoProto& value : *values) {
+        value.mutable_type()->mutable_tensor_type()->set_elem_type(type);
+      }
+    }
+    const Result<Network> network = import_onnx(builder.write("onnx_import_test"), {});
+    REQUIRE_MESSAGE(network.ok(), (network.ok() ? "" : network.error().message));
+    CHECK(network->workloads.empty());
+    REQUIRE(network->skipped.size() == 2);
+    CHECK(network->skipped[0].flops == 2u * static_cast<uint64_t>(rows) * 4 * 5);
+    CHECK(network->skipped[1].flops == 2u * static_cast<uint64_t>(rows) * 5 * 6);
+    CHECK((network->skipped[0].reason.find("DOUBLE") != std::string::npos) == foreign);
+  }
+}
+
 TEST_CASE("the batch is 1 unless given; other dynamic sizes must be given") {
   OnnxBuilder batch;
   batch.dynamic_input("x", {"N", "4"}).constant("w", {4, 5}).node("MatMul", {"x", "w"}, "y").output("y");
