@@ -72,8 +72,8 @@ Result<CompiledWorkload> CompiledWorkload::create(const Workload& workload, cons
   if (!opened.ok()) {
     return Error{opened.code(), std::string("the pack does not verify: ") + reason};
   }
-  std::vector<int32_t> values(pack.longest_program());
-  std::vector<Interval> intervals(pack.longest_program());
+  std::vector<int32_t> values(pack.scratch_values());
+  std::vector<Interval> intervals(pack.scratch_intervals());
   const Space space(&pack, 0, &options.facts, Scratch{values.data(), intervals.data()});
   const Result<Config> config = config_of(space, options.knobs);
   if (!config) {
