@@ -22,7 +22,7 @@ class Emitter {
  public:
   Emitter(llvm::Module& module, const Target& target, int32_t lanes);
 
-  /// Opens a temper_kernel; parameters by the accessors below. finish() closes it.
+  /// Opens a temper_kernel; parameters by the accessors below. finish_kernel closes it.
   void begin_kernel(const std::string& symbol);
   void finish_kernel();
   llvm::Value* tensor(temper_tensor tensor) { return function_->getArg(static_cast<unsigned>(tensor)); }

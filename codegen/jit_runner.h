@@ -1,8 +1,8 @@
 // The host's runner (runtime/runner.h): builder processes turn configs into machine code side by side, one timing
 // process loads, checks and times it. Called by the tuner through the callback table, by `temper bench` directly. A
 // candidate that crashes, hangs or overwrites memory costs its own trial: the process is started anew and the other
-// slots are loaded again from objects kept here. Never forks the application, never runs a candidate in it. Times are
-// real: it waits in poll(2).
+// slots are loaded again from objects kept here. Never forks the application, never runs a candidate in it. Belongs to
+// one thread, with which its processes end. Times are real: it waits in poll(2).
 #pragma once
 
 #include <array>

@@ -72,8 +72,7 @@ Result<bool> lower_depthwise(llvm::Module& module, const Target& target, const K
   return true;
 }
 
-}  // namespace
-
+/// Emits one kernel into the module.
 Result<bool> lower_kernel(llvm::Module& module, const Target& target, const KernelRequest& request) {
   if (Result<bool> checked = check_request(request, target); !checked) {
     return checked;
@@ -82,8 +81,6 @@ Result<bool> lower_kernel(llvm::Module& module, const Target& target, const Kern
   return request.template_id == TemplateId::kGemm ? lower_gemm(module, target, request, input)
                                                   : lower_depthwise(module, target, request, input);
 }
-
-namespace {
 
 /// A module for the target with a function per request.
 Result<std::unique_ptr<llvm::Module>> lower_module(llvm::LLVMContext& context, const Target& target,

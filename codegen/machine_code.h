@@ -14,7 +14,4 @@ namespace temper {
 Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const Target& target);
 Result<ObjectFile> emit_object(llvm::Module& module, llvm::TargetMachine& machine);
 
-/// Emits one kernel into the module.
-Result<bool> lower_kernel(llvm::Module& module, const Target& target, const KernelRequest& request);
-
 }  // namespace temper

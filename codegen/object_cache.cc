@@ -6,6 +6,9 @@
 namespace temper {
 
 void ObjectCache::add(CachedObject object) {
+  if (find(object.workload, object.config) != nullptr) {
+    return;
+  }
   bytes_ += object.object->size();
   const uint32_t hash = hash_config(object.config, object.workload);
   objects_.push_front(std::move(object));

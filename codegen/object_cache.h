@@ -25,7 +25,8 @@ class ObjectCache {
  public:
   explicit ObjectCache(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
 
-  /// Not there yet. The newest is kept even where it alone exceeds the capacity.
+  /// The newest is kept even where it alone exceeds the capacity. One that is there already stays, the new one is
+  /// dropped: a slot that was released and used again builds twice.
   void add(CachedObject object);
   /// Valid until the next add; nullptr when unknown or gone.
   const CachedObject* find(uint32_t workload, const Config& config) const;

@@ -33,15 +33,11 @@ struct SpawnSettings {
   }
 };
 
-void set_up(SpawnSettings* settings, int child_fd, int error_fd) {
+void set_up(SpawnSettings* settings, int child_fd) {
   posix_spawn_file_actions_adddup2(&settings->actions, child_fd, kWorkerFd);
   posix_spawn_file_actions_addopen(&settings->actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&settings->actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  if (error_fd < 0) {
-    posix_spawn_file_actions_addopen(&settings->actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  } else if (error_fd != STDERR_FILENO) {
-    posix_spawn_file_actions_adddup2(&settings->actions, error_fd, STDERR_FILENO);
-  }
+  posix_spawn_file_actions_addopen(&settings->actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addclosefrom_np(&settings->actions, kWorkerFd + 1);
   sigset_t none, defaults;
   sigemptyset(&none);
@@ -71,7 +67,7 @@ Result<bool> WorkerProcess::start(const WorkerCommand& command) {
     ends[1] = moved;
   }
   SpawnSettings settings;
-  set_up(&settings, ends[1], command.error_fd);
+  set_up(&settings, ends[1]);
 
   std::vector<std::string> words = {command.path};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());

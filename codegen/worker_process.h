@@ -1,5 +1,6 @@
 // One spawned worker process as its parent sees it: started by posix_spawn (never a fork of the application), spoken to
-// through a socket, killed and reaped here. Called by jit_runner. Never waits for an answer.
+// through a socket, killed and reaped here. Called by jit_runner. Never waits for an answer; what it prints is
+// discarded.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +16,6 @@ namespace temper {
 struct WorkerCommand {
   std::string path = "/proc/self/exe";              ///< the program; a library user names the temper binary here
   std::vector<std::string> arguments = {"worker"};  ///< before "--fd N"
-  int error_fd = -1;                                ///< the worker's standard error; -1: discarded
 };
 
 class WorkerProcess {

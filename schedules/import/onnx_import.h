@@ -13,7 +13,7 @@ namespace temper {
 
 struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> input_shapes;  ///< by graph input; the others keep theirs
-  std::map<std::string, int64_t> dimensions;  ///< values of named dynamic dimensions; all others become 1
+  std::map<std::string, int64_t> dimensions;  ///< of named dynamic dimensions; else the first is 1, others are an error
 };
 
 /// TEMPER_NOT_FOUND: no such file. TEMPER_BAD_DATA: not ONNX, truncated, sizes missing or not positive.

@@ -1,5 +1,4 @@
-// A worker process that plants the faults of planted_faults.h instead of compiling. Started by jit_runner_test and
-// worker_test.
+// A worker process that plants the faults of planted_faults.h instead of compiling. Started by jit_runner_test.
 #include <unistd.h>
 
 #include <array>

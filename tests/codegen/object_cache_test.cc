@@ -28,6 +28,16 @@ TEST_CASE("objects are found by workload and config and nothing else") {
   CHECK(cache.find(3, config_of(2)) == nullptr);
 }
 
+TEST_CASE("an object that was built twice takes the room of one") {
+  ObjectCache cache(100);
+  cache.add(object_of(0, 1, 30));
+  for (int i = 0; i < 5; ++i) {
+    cache.add(object_of(0, 2, 30));
+  }
+  CHECK(cache.find(0, config_of(1)) != nullptr);
+  CHECK(cache.find(0, config_of(2)) != nullptr);
+}
+
 TEST_CASE("the oldest objects go when the capacity is reached, the newest stays whatever its size") {
   ObjectCache cache(100);
   for (uint8_t choice = 0; choice < 10; ++choice) {

@@ -9,6 +9,7 @@
 #include "schedules/reference.h"
 #include "tests/integration/graph_execution.h"
 #include "tests/integration/onnx_cases.h"
+#include "tests/integration/steady_facts.h"
 
 namespace temper {
 namespace {
@@ -19,27 +20,11 @@ std::string compute_by_reference(const Workload& workload, const std::array<cons
   return "";
 }
 
-temper_facts test_facts() {
-  const Target target = native_target();
-  temper_facts facts{};
-  facts.value[TEMPER_FACT_VECTOR_LANES] = target.lanes;
-  facts.value[TEMPER_FACT_VECTOR_REGISTERS] = target.registers;
-  facts.value[TEMPER_FACT_L1D_BYTES] = 32 << 10;
-  facts.value[TEMPER_FACT_L2_BYTES] = 1 << 20;
-  facts.value[TEMPER_FACT_CORES] = 1;
-  facts.value[TEMPER_FACT_THREADS] = 1;
-  facts.value[TEMPER_FACT_CLOCK_KHZ] = 2000000;
-  facts.value[TEMPER_FACT_COPY_MB_S] = 8000;
-  facts.value[TEMPER_FACT_FMA_LATENCY] = 4;
-  facts.value[TEMPER_FACT_FMA_PER_CYCLE] = 2;
-  return facts;
-}
-
 ComputeWorkload compute_compiled(KernelMode mode) {
   return
       [mode](const Workload& workload, const std::array<const float*, TEMPER_TENSOR_COUNT>& inputs, Span<float> out) {
         ExecuteOptions options;
-        options.facts = test_facts();
+        options.facts = steady_facts();
         options.mode = mode;
         const Result<bool> done = execute_workload(workload, options, inputs, out);
         return done ? std::string() : done.error().message;

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "codegen/execute_workload.h"
-#include "codegen/target.h"
 #include "runtime/check.h"
 #include "schedules/import/onnx_import.h"
 #include "schedules/reference.h"
 #include "tests/integration/command_run.h"
+#include "tests/integration/steady_facts.h"
 
 namespace temper {
 namespace {
@@ -45,22 +45,6 @@ double tuned_share(const Network& network) {
   return tuned / (tuned + static_cast<double>(skipped_flops));
 }
 
-temper_facts small_machine() {
-  const Target target = native_target();
-  temper_facts facts{};
-  facts.value[TEMPER_FACT_VECTOR_LANES] = target.lanes;
-  facts.value[TEMPER_FACT_VECTOR_REGISTERS] = target.registers;
-  facts.value[TEMPER_FACT_L1D_BYTES] = 32 << 10;
-  facts.value[TEMPER_FACT_L2_BYTES] = 1 << 20;
-  facts.value[TEMPER_FACT_CORES] = 1;
-  facts.value[TEMPER_FACT_THREADS] = 1;
-  facts.value[TEMPER_FACT_CLOCK_KHZ] = 2000000;
-  facts.value[TEMPER_FACT_COPY_MB_S] = 8000;
-  facts.value[TEMPER_FACT_FMA_LATENCY] = 4;
-  facts.value[TEMPER_FACT_FMA_PER_CYCLE] = 2;
-  return facts;
-}
-
 /// Digest of the compiled default's output on small integers; 0 when it could not be made.
 uint32_t compiled_digest(const Workload& workload) {
   const std::array<uint32_t, TEMPER_TENSOR_COUNT> sizes = tensor_elements(workload);
@@ -73,7 +57,7 @@ uint32_t compiled_digest(const Workload& workload) {
   }
   tensors[TEMPER_OUT].resize(sizes[TEMPER_OUT]);
   ExecuteOptions options;
-  options.facts = small_machine();
+  options.facts = steady_facts();
   const Result<bool> done =
       execute_workload(workload, options, inputs, {tensors[TEMPER_OUT].data(), tensors[TEMPER_OUT].size()});
   INFO(canonical_text(workload));
