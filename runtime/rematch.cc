@@ -138,8 +138,7 @@ void Tuner::drop_contestant(uint32_t index) {
   contestant.phase = ContestantPhase::kDropped;
   const uint8_t slot = slot_of(index);
   if (slots_[slot].phase == SlotPhase::kContestant) {
-    runner_.release(runner_.self, slot);
-    slots_[slot].phase = SlotPhase::kFree;
+    free_slot(slot);
   }
   rematch_.loaded = kMaxContestants;
 }
@@ -314,8 +313,7 @@ void Tuner::end_rematch(bool in_time) {
   }
   for (uint8_t i = 0; i < runner_.slot_count; ++i) {
     if (slots_[i].phase == SlotPhase::kContestant) {
-      runner_.release(runner_.self, i);
-      slots_[i].phase = SlotPhase::kFree;
+      free_slot(i);
     }
   }
   phase_ = Phase::kSearch;

@@ -169,8 +169,8 @@ class Searcher {
   CostModel model_{};
   Random random_{0};
   uint32_t salt_ = 0;
-  EliteList elites_;
-  EliteList hints_;
+  EliteList elites_{};
+  EliteList hints_{};
   Config cursor_;  ///< grid: the next config
   bool cursor_done_ = false;
   bool exhausted_ = false;
@@ -178,7 +178,7 @@ class Searcher {
   uint32_t trial_count_ = 0;
   uint32_t failed_in_a_row_ = 0;
   uint32_t spent_q8_ = 0;
-  TrialModel learned_;
+  TrialModel learned_{};
 };
 
 }  // namespace temper

@@ -14,19 +14,21 @@ void Tuner::update_estimate(uint64_t* value, uint64_t seen) {
   *value = seen > *value ? seen : *value - (*value - seen) / 4;
 }
 
+void Tuner::free_slot(uint8_t index) {
+  runner_.release(runner_.self, index);
+  slots_[index].phase = SlotPhase::kFree;
+}
+
 void Tuner::drop(uint8_t index) {
   Slot& slot = slots_[index];
   WorkloadState& state = states_[slot.workload];
-  runner_.release(runner_.self, index);
-  slot.phase = SlotPhase::kFree;
+  free_slot(index);
   --state.in_flight;
   if (slot.is_default) {
     state.default_phase = DefaultPhase::kTodo;
   }
-  if (slot.intent && write_frames(state)) {  // else the next start would take it for a crash
-    const TrialResult cut{TEMPER_OUTCOME_TOO_SLOW, 0, 0, slot.build_us, 0, slot.is_default};
-    (void)append_trial(*history_, *state.space, slot.config, ordinal_, cut);
-    check_storage();
+  if (slot.intent) {  // else the next start would take it for a crash
+    keep_trial(state, slot.config, {TEMPER_OUTCOME_TOO_SLOW, 0, 0, slot.build_us, 0, slot.is_default});
   }
   settle(slot.workload);
 }
@@ -34,10 +36,9 @@ void Tuner::drop(uint8_t index) {
 void Tuner::record(uint8_t index, temper_outcome outcome) {
   Slot& slot = slots_[index];
   WorkloadState& state = states_[slot.workload];
-  runner_.release(runner_.self, index);
   const bool ran = slot.phase == SlotPhase::kChecking || slot.phase == SlotPhase::kTiming;
   const uint64_t cost = ran ? elapsed_ns() - slot.since_ns : 0;
-  slot.phase = SlotPhase::kFree;
+  free_slot(index);
   --state.in_flight;
   ++state.trials;
   ++trials_;
@@ -57,10 +58,7 @@ void Tuner::record(uint8_t index, temper_outcome outcome) {
     }
   }
   learn(state, slot, trial);
-  if (write_frames(state)) {
-    (void)append_trial(*history_, *state.space, slot.config, ordinal_, trial);
-    check_storage();
-  }
+  keep_trial(state, slot.config, trial);
   emit(TunerEvent::Kind::kTrial, slot.workload, &slot.config, &trial);
   settle(slot.workload);
 }
@@ -178,8 +176,7 @@ void Tuner::cut_everything() {
   run_.active = false;
   for (uint8_t i = 0; i < runner_.slot_count; ++i) {
     if (slots_[i].phase == SlotPhase::kContestant) {
-      runner_.release(runner_.self, i);
-      slots_[i].phase = SlotPhase::kFree;
+      free_slot(i);
     } else if (slots_[i].phase == SlotPhase::kTiming && measurement_.finish() && !clock_stands_) {
       record(i, TEMPER_OUTCOME_OK);
     } else if (slots_[i].phase != SlotPhase::kFree) {

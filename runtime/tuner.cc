@@ -121,11 +121,18 @@ bool Tuner::same_device(uint32_t ordinal) const {
   return ordinal < 32 * 8 && (same_device_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
 }
 
+// The workload with this key, when the knobs mean a config that is legal here; else kNoWorkload.
+uint32_t Tuner::find_legal(uint64_t key, Span<const format::KnobValue> knobs, Config* config) const {
+  const uint32_t index = find_workload(key);
+  const bool legal =
+      index != kNoWorkload && config_from_knobs(spaces_[index], knobs, config).ok() && spaces_[index].legal(*config);
+  return legal ? index : kNoWorkload;
+}
+
 void Tuner::resume_trial(const TrialView& view) {
-  const uint32_t index = find_workload(view.trial.workload());
   Config config;
-  if (index == kNoWorkload || !config_from_knobs(*states_[index].space, view.knobs, &config).ok() ||
-      !states_[index].space->legal(config)) {
+  const uint32_t index = find_legal(view.trial.workload(), view.knobs, &config);
+  if (index == kNoWorkload) {
     return;
   }
   if (intent_open_ && intent_workload_ == index && intent_config_ == config) {
@@ -159,10 +166,9 @@ void Tuner::resume_trial(const TrialView& view) {
 }
 
 void Tuner::resume_commit(const CommitView& view) {
-  const uint32_t index = find_workload(view.commit.workload());
   Config config;
-  if (index == kNoWorkload || !config_from_knobs(*states_[index].space, view.knobs, &config).ok() ||
-      !states_[index].space->legal(config)) {
+  const uint32_t index = find_legal(view.commit.workload(), view.knobs, &config);
+  if (index == kNoWorkload) {
     return;
   }
   WorkloadState& state = states_[index];
@@ -194,10 +200,8 @@ void Tuner::quarantine(bool scanning) {
   }
   state.searcher.observe(intent_config_, TEMPER_OUTCOME_CRASHED, 0);
   ++state.resumed_trials;
-  if (!scanning && write_frames(state)) {
-    const TrialResult crashed{TEMPER_OUTCOME_CRASHED, 0, 0, 0, 0, is_default};
-    (void)append_trial(*history_, *state.space, intent_config_, ordinal_, crashed);
-    check_storage();
+  if (!scanning) {
+    keep_trial(state, intent_config_, {TEMPER_OUTCOME_CRASHED, 0, 0, 0, 0, is_default});
   }
 }
 
@@ -263,6 +267,13 @@ bool Tuner::write_frames(WorkloadState& state) {
   }
   check_storage();
   return history_->writable();
+}
+
+void Tuner::keep_trial(WorkloadState& state, const Config& config, const TrialResult& trial) {
+  if (write_frames(state)) {
+    (void)append_trial(*history_, *state.space, config, ordinal_, trial);
+    check_storage();
+  }
 }
 
 void Tuner::reset_run_state() {

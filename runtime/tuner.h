@@ -161,20 +161,22 @@ class Tuner {
     uint64_t round_since_ns = 0;
     uint64_t round_ns = 0;  ///< of the last whole round
     uint64_t build_since_ns = 0;
-    Contestant contestant[kMaxContestants];
-    PairedComparison comparison;
+    Contestant contestant[kMaxContestants]{};
+    PairedComparison comparison{};
   };
 
   // tuner.cc: set-up, history.
   static void place(Arena& arena, const PackView& pack, const temper_facts* facts, const TunerOptions& options,
                     Tuner* tuner);
   uint32_t find_workload(uint64_t key) const;
+  uint32_t find_legal(uint64_t key, Span<const format::KnobValue> knobs, Config* config) const;
   void resume_trial(const TrialView& view);
   void resume_commit(const CommitView& view);
   void quarantine(bool scanning);
   void reset_run_state();
   bool write_frames(WorkloadState& state);
   void check_storage();
+  void keep_trial(WorkloadState& state, const Config& config, const TrialResult& trial);
   bool same_device(uint32_t ordinal) const;
   void emit(TunerEvent::Kind kind, uint32_t workload, const Config* config, const TrialResult* trial);
 
@@ -200,6 +202,7 @@ class Tuner {
   static void update_estimate(uint64_t* value, uint64_t seen);
   void record(uint8_t slot, temper_outcome outcome);
   void learn(WorkloadState& state, const Slot& slot, const TrialResult& trial);
+  void free_slot(uint8_t slot);
   void drop(uint8_t slot);
   void settle(uint32_t workload);
   void stop_workload(uint32_t workload, StopReason reason);
@@ -253,10 +256,10 @@ class Tuner {
   uint32_t workload_count_ = 0;
   VisitedSet visited_;
   Slot* slots_ = nullptr;  ///< runner_.slot_count of them
-  InFlight run_;
+  InFlight run_{};
   Phase phase_ = Phase::kIdle;
   temper_budget budget_{};
-  TunerOptions options_;
+  TunerOptions options_{};
   uint64_t started_ns_ = 0;
   uint64_t stopped_ns_ = 0;   ///< elapsed when stop() was called
   uint64_t finished_ns_ = 0;  ///< elapsed when the run ended
@@ -281,14 +284,14 @@ class Tuner {
   uint16_t ordinal_ = 0;  ///< of this run's fingerprint
   bool intent_open_ = false;
   uint32_t intent_workload_ = 0;
-  Config intent_config_;
+  Config intent_config_{};
   uint32_t same_device_[8] = {};  ///< bit per ordinal; those past the end count as another device
   Fingerprint fingerprint_{};
   Fingerprint last_fingerprint_{};
 
-  Measurement measurement_;  ///< of the one candidate that is being timed
-  Proposal proposal_;        ///< of all searchers
-  Rematch rematch_;
+  Measurement measurement_{};  ///< of the one candidate that is being timed
+  Proposal proposal_{};       ///< of all searchers
+  Rematch rematch_{};
 };
 
 }  // namespace temper
