@@ -353,6 +353,56 @@ TEST_CASE("inspect shows what a run left, and look-ups for other threads name th
   CHECK(elsewhere.err.find("was made on another device (threads)") != std::string::npos);
 }
 
+TEST_CASE("with standard output and error closed nothing is printed into the history") {
+  const Folder folder = prepared("closed");
+  const std::vector<std::string> arguments = {"tune", folder.network, "--trials", "6", "--history", folder.history};
+  CHECK(run_temper(folder.path, arguments, "exec <&- >&- 2>&-;").exit_code == 0);
+  const HistoryContents kept = read_history(folder.history);
+  CHECK(kept.trials == 6);
+  CHECK(kept.damaged_bytes == 0);
+}
+
+TEST_CASE("a history named as output too is wrong use, and stays what it is") {
+  const Folder folder = prepared("both");
+  const std::vector<std::string> arguments = {"tune", folder.network, "--trials", "4", "--history", folder.history};
+  REQUIRE(run_temper(folder.path, arguments).exit_code == 0);
+  const std::string bytes = read_text(folder.history);
+  for (const char* option : {"--table", "--json"}) {
+    std::vector<std::string> both = arguments;
+    both.insert(both.end(), {option, folder.path + "/results/./net.history"});
+    CHECK(run_temper(folder.path, both).exit_code == 2);
+    CHECK(read_text(folder.history) == bytes);
+  }
+}
+
+TEST_CASE("a run that decides nothing leaves the table of an earlier one") {
+  const Folder folder = prepared("undecided");
+  const std::string table = folder.path + "/net.table";
+  REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "8", "--history", folder.history, "--table",
+                                   table, "--quiet"})
+              .exit_code == 0);
+  const std::string bytes = read_text(table);
+  const CommandResult result = run_temper(folder.path, {"tune", folder.network, "--budget", "1ms", "--history",
+                                                        folder.path + "/other.history", "--table", table});
+  CHECK(result.exit_code == 1);
+  CHECK(result.err.find("left as it is") != std::string::npos);
+  CHECK(read_text(table) == bytes);
+}
+
+TEST_CASE("a run under nohup, or whose progress nobody reads any more, goes on to its end") {
+  const Folder folder = prepared("nohup", kClassicConvolution);
+  Command hung_up(folder.path, {"tune", folder.network, "--trials", "30", "--history", folder.history}, "trap '' HUP;");
+  wait_for_trials(&hung_up, folder.history);
+  hung_up.send_signal(SIGHUP);
+  CHECK(hung_up.wait().exit_code == 0);
+  const std::string other = folder.path + "/other.history";
+  const std::string pipe = folder.path + "/pipe";
+  const CommandResult unread = run_temper(folder.path, {"tune", folder.network, "--trials", "30", "--history", other},
+                                          "mkfifo " + pipe + "; (: <" + pipe + ") & exec 2>" + pipe + "; wait;");
+  CHECK(unread.exit_code == 0);
+  CHECK(read_history(other).trials == 30);
+}
+
 TEST_CASE("flipped bytes in a history cost the records they hit, no more") {
   const Folder folder = prepared("flipped");
   REQUIRE(run_temper(folder.path, {"tune", folder.network, "--trials", "20", "--history", folder.history, "--quiet"})

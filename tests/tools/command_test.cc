@@ -75,6 +75,41 @@ TEST_CASE("bad input files are code 3, what cannot be written is code 4") {
   std::remove("command_test.onnx");
 }
 
+TEST_CASE("numbers out of their limits are code 2 and named as they were written") {
+  for (const char* option :
+       {"--trials 0", "--trials -1", "--trials 0x4", "--trials 4294967296", "--seed -1", "--seed 18446744073709551616",
+        "--workers 999", "--repeat 16", "--min-repeat-ms nan", "--budget ''", "--budget 0s", "--shape x=1"}) {
+    CAPTURE(option);
+    const Answer answer = temper(std::string("tune ds_cnn --history absent.history ") + option);
+    CHECK(answer.code == 2);
+    CHECK(answer.err.size() < 200);
+    CHECK(has(answer.err, std::string(option, std::string(option).find(' '))));
+  }
+}
+
+TEST_CASE("results that do not reach standard output are code 4") {
+  for (const char* arguments :
+       {"import ds_cnn", "import ds_cnn --json -", "lookup ds_cnn --history absent.history", "devices", "--help"}) {
+    CAPTURE(arguments);
+    const std::string command = std::string(TEMPER_COMMAND) + " " + arguments + " >/dev/full 2>command_test.err";
+    const int status = std::system(command.c_str());
+    CHECK(WEXITSTATUS(status) == 4);
+    CHECK(has(contents("command_test.err"), "standard output: cannot be written: No space left on device"));
+  }
+}
+
+TEST_CASE("a device as output is written to and stays a device") {
+  const Answer full = temper("import ds_cnn -o /dev/full");
+  CHECK(full.code == 4);
+  CHECK(has(full.err, "/dev/full: cannot be written: No space left on device"));
+  CHECK(temper("import ds_cnn -o /dev/null --json /dev/null").code == 0);
+  const std::string piped = std::string(TEMPER_COMMAND) + " import ds_cnn -o /dev/stdout | cat >command_test.out";
+  CHECK(std::system(piped.c_str()) == 0);
+  const std::string out = contents("command_test.out");
+  CHECK(has(out, "\"schema\": 1"));
+  CHECK(has(out, "4 distinct workloads"));
+}
+
 TEST_CASE("what import writes, import and inspect read") {
   CHECK(temper("import mobilenet_v2 -o command_test.workloads").code == 0);
   const Answer again = temper("import command_test.workloads --json -");
