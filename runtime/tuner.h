@@ -290,7 +290,7 @@ class Tuner {
   Fingerprint last_fingerprint_{};
 
   Measurement measurement_{};  ///< of the one candidate that is being timed
-  Proposal proposal_{};       ///< of all searchers
+  Proposal proposal_{};        ///< of all searchers
   Rematch rematch_{};
 };
 
