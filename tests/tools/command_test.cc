@@ -98,18 +98,6 @@ TEST_CASE("results that do not reach standard output are code 4") {
   }
 }
 
-TEST_CASE("a device as output is written to and stays a device") {
-  const Answer full = temper("import ds_cnn -o /dev/full");
-  CHECK(full.code == 4);
-  CHECK(has(full.err, "/dev/full: cannot be written: No space left on device"));
-  CHECK(temper("import ds_cnn -o /dev/null --json /dev/null").code == 0);
-  const std::string piped = std::string(TEMPER_COMMAND) + " import ds_cnn -o /dev/stdout | cat >command_test.out";
-  CHECK(std::system(piped.c_str()) == 0);
-  const std::string out = contents("command_test.out");
-  CHECK(has(out, "\"schema\": 1"));
-  CHECK(has(out, "4 distinct workloads"));
-}
-
 TEST_CASE("what import writes, import and inspect read") {
   CHECK(temper("import mobilenet_v2 -o command_test.workloads").code == 0);
   const Answer again = temper("import command_test.workloads --json -");

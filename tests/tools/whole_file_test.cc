@@ -48,15 +48,6 @@ TEST_CASE("a place that cannot be written is an error and an absent file is not 
   CHECK(folder.error().message.find("not a file") != std::string::npos);
 }
 
-TEST_CASE("a device is written to and stays one") {
-  const Result<bool> written = write_whole_file("/dev/full", "text");
-  REQUIRE_FALSE(written.ok());
-  CHECK(written.error().code == TEMPER_STORAGE_FULL);
-  CHECK(fs::is_character_file("/dev/full"));
-  CHECK(write_whole_file("/dev/null", "text").ok());
-  CHECK(fs::is_character_file("/dev/null"));
-}
-
 TEST_CASE("a pipe gets the bytes, a link stays a link, and permissions stay as they were") {
   const fs::path folder = fs::path(TEMPER_SCRATCH) / "kinds";
   fs::remove_all(folder);
