@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <climits>
+#include <cstdlib>
 #include <new>
 
 #include "runtime/port/linux_cpu.h"
@@ -91,6 +92,16 @@ struct temper_linux_threads {
 
 namespace {
 
+// malloc's family, not new: a program in C links this library without the C++ standard library.
+template <class T>
+T* make_array(size_t count) {
+  void* const memory = aligned_alloc(alignof(T), count * sizeof(T) + (count == 0 ? alignof(T) : 0));
+  for (size_t i = 0; memory != nullptr && i < count; ++i) {
+    new (static_cast<T*>(memory) + i) T;
+  }
+  return static_cast<T*>(memory);
+}
+
 void* work(void* self) {
   Worker* const worker = static_cast<Worker*>(self);
   temper_linux_threads* const pool = worker->pool;
@@ -114,12 +125,12 @@ temper_status temper_linux_threads_create(uint32_t threads, temper_linux_threads
     return TEMPER_INVALID_ARGUMENT;
   }
   *out = nullptr;
-  auto* pool = new (std::nothrow) temper_linux_threads;
+  auto* pool = make_array<temper_linux_threads>(1);
   if (pool == nullptr) {
     return TEMPER_NO_MEMORY;
   }
   pool->spins = temper_linux_cpu_count() >= threads ? kSpins : 0;
-  pool->workers = new (std::nothrow) Worker[threads - 1];
+  pool->workers = make_array<Worker>(threads - 1);
   for (uint32_t i = 0; pool->workers != nullptr && i + 1 < threads; ++i) {
     Worker* const worker = &pool->workers[i];
     worker->index = i + 1;
@@ -168,6 +179,6 @@ void temper_linux_threads_destroy(temper_linux_threads* threads) {
     threads->start(&threads->workers[i]);
     pthread_join(threads->workers[i].thread, nullptr);
   }
-  delete[] threads->workers;
-  delete threads;
+  free(threads->workers);
+  free(threads);
 }
