@@ -15,8 +15,8 @@ struct Arena {
   bool counting() const { return base == nullptr; }
   bool overflowed() const { return used > capacity && !counting(); }
 
-  /// Room for `bytes` at `alignment` (a power of two, at most 64; base must be aligned to 64 for that to hold in memory).
-  /// nullptr when only counting or when it does not fit; `used` grows either way.
+  /// Room for `bytes` at `alignment` (a power of two, at most 64; base must be aligned to 64 for that to hold in
+  /// memory). nullptr when only counting or when it does not fit; `used` grows either way.
   void* take(size_t bytes, size_t alignment) {
     const size_t offset = (used + alignment - 1) & ~(alignment - 1);
     used = offset + bytes;

@@ -1,5 +1,5 @@
-// How a candidate's correctness is checked on the device: small-integer inputs, a poisoned and guarded output, a digest.
-// Called by runners and, to compute the expected digest, by the host's reference. Never allocates.
+// How a candidate's correctness is checked on the device: small-integer inputs, a poisoned and guarded output, a
+// digest. Called by runners and, to compute the expected digest, by the host's reference. Never allocates.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace temper {
 
 inline constexpr uint32_t kGuardElements = 16;  ///< before and after each output
 
-/// Fills a tensor with integers in [-8, 7], a function of (which, index) alone: sums stay exact in f32 while the reduction is
-/// shorter than 2^18, whatever the order of summation.
+/// Fills a tensor with integers in [-8, 7], a function of (which, index) alone: sums stay exact in f32 while the
+/// reduction is shorter than 2^18, whatever the order of summation.
 void fill_small_integers(temper_tensor which, Span<float> tensor);
 
 /// Signalling-NaN pattern over output and guards. `guarded` includes kGuardElements on both sides.

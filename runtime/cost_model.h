@@ -1,5 +1,5 @@
-// Predicts the relative time of configs. The interface that searchers see; the analytic prior is one implementation (the
-// template's prior program), a learned model will be another. Lower is better.
+// Predicts the relative time of configs. The interface that searchers see; the analytic prior is one implementation
+// (the template's prior program), a learned model will be another. Lower is better.
 #pragma once
 
 #include <cstdint>

@@ -29,9 +29,10 @@ inline constexpr uint32_t kFingerprintFieldCount = 12;
 
 /// Fields in which they differ; 0: the same device.
 uint32_t compare(const Fingerprint& a, const Fingerprint& b);
-/// Fields whose difference makes a result a hint only. Clock, copy rate and clock policy are told but do not by themselves.
-inline constexpr uint32_t kFingerprintDecisive = kFingerprintTarget | kFingerprintCoreType | kFingerprintThreads | kFingerprintVector |
-                                                 kFingerprintDriver | kFingerprintPack;
+/// Fields whose difference makes a result a hint only. Clock, copy rate and clock policy are told but do not by
+/// themselves.
+inline constexpr uint32_t kFingerprintDecisive = kFingerprintTarget | kFingerprintCoreType | kFingerprintThreads |
+                                                 kFingerprintVector | kFingerprintDriver | kFingerprintPack;
 /// Short name of one field by bit index ("target", "core type", ...).
 const char* fingerprint_field_name(uint32_t bit);
 

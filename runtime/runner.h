@@ -1,5 +1,6 @@
 // The runner: finds or builds the variant of a config and executes it. From a pack, by the JIT in a worker, replayed or
-// simulated; the tuner is the same. A table of callbacks so that the core needs no dynamic linking and hosts can supply their own.
+// simulated; the tuner is the same. A table of callbacks so that the core needs no dynamic linking and hosts can supply
+// their own.
 #pragma once
 
 #include <cstdint>

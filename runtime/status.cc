@@ -3,9 +3,9 @@
 namespace {
 
 constexpr const char* kStatusNames[] = {
-    "ok",           "more",          "invalid argument", "no memory", "bad data",     "bad version",     "not found",
-    "storage full", "storage error", "unsupported",      "cancelled", "budget spent", "nothing to tune", "port error",
-    "busy",
+    "ok",          "more",         "invalid argument", "no memory",     "bad data",
+    "bad version", "not found",    "storage full",     "storage error", "unsupported",
+    "cancelled",   "budget spent", "nothing to tune",  "port error",    "busy",
 };
 static_assert(sizeof kStatusNames / sizeof *kStatusNames == TEMPER_STATUS_COUNT, "one name per status");
 

@@ -34,30 +34,34 @@ enum GemmDim : uint8_t {
   kGemmImageH, kGemmImageW, kGemmOutW,         ///< image height and width, output width (pixel = oh * out_w + ow)
   kGemmKernelH, kGemmKernelW,
   kGemmStrideH, kGemmStrideW, kGemmPadTop, kGemmPadLeft, kGemmDilationH, kGemmDilationW,
-  kGemmImageC,        ///< channels of the image per group; k = (c * kernel_h + kh) * kernel_w + kw in NCHW, (kh * kernel_w + kw) * c_count + c in NHWC
+  kGemmImageC,        ///< channels of the image per group; k = (c * kernel_h + kh) * kernel_w + kw in NCHW,
+                      ///< (kh * kernel_w + kw) * c_count + c in NHWC
   kGemmImageChannelStride, kGemmImageRowStride, kGemmImagePixelStride,
   kGemmBias,          ///< GemmBias: 0 none, 1 along m, 2 along n
   kGemmBiasInner,     ///< stride of the bias over g inner
   kGemmAddend,        ///< 1: out += addend before the activation
   kGemmActivation,    ///< Activation
   kGemmClipLow, kGemmClipHigh,  ///< bits of f32
-  kGemmASource,       ///< temper_tensor that holds A: TEMPER_IN_A, or TEMPER_IN_B where A is the filter (NCHW); B is the other
+  kGemmASource,       ///< temper_tensor that holds A: TEMPER_IN_B where A is the filter (NCHW), else TEMPER_IN_A; B is the other
   kGemmDimCount
 };
-/// An image operand: its strides over g outer and g inner stand in AOuter, AInner (BOuter, BInner); its m (n) and k strides are 0, the
-/// image strides replace them. The filter beside it is OIHW: as A (NCHW) its k stride is 1; as B (NHWC) with kViewImageIsA its k
-/// offset is (c * kernel_h + kh) * kernel_w + kw and kGemmBK is the stride of c, kernel_h * kernel_w; kDirect B is illegal then.
-/// Without an image (kPlain) the image dims are 0, strides and dilations 1, kernel 1x1. N = 1 makes kGemmBN and kGemmCN 1.
+/// An image operand: its strides over g outer and g inner stand in AOuter, AInner (BOuter, BInner); its m (n) and k
+/// strides are 0, the image strides replace them. The filter beside it is OIHW: as A (NCHW) its k stride is 1; as B
+/// (NHWC) with kViewImageIsA its k offset is (c * kernel_h + kh) * kernel_w + kw and kGemmBK is the stride of c,
+/// kernel_h * kernel_w; kDirect B is illegal then. Without an image (kPlain) the image dims are 0, strides and
+/// dilations 1, kernel 1x1. N = 1 makes kGemmBN and kGemmCN 1.
 enum GemmView : uint8_t { kViewPlain = 0, kViewImageIsA = 1, kViewImageIsB = 2 };
 enum GemmBias : uint8_t { kBiasNone = 0, kBiasAlongM = 1, kBiasAlongN = 2 };
 static_assert(kGemmDimCount <= TEMPER_MAX_DIMS, "dims are bounded by the kernel ABI");
 
-/// How a matmul batch maps to g: inner (outer = 1) unless a constant operand is shared over the batch, then outer (inner = 1); packed
-/// constants are indexed by g inner alone. A batch over a shared B with contiguous rows folds into m.
+/// How a matmul batch maps to g: inner (outer = 1) unless a constant operand is shared over the batch, then outer
+/// (inner = 1); packed constants are indexed by g inner alone. A batch over a shared B with contiguous rows folds into
+/// m.
 ///
-/// Blocks: block_m = min(round_up(knob, tile m), round_up(M, tile m)), block_n alike with tile n = vectors * lanes, block_k = min(knob, K).
-/// The grid is batch * ceil(M / block_m) * ceil(N / block_n), item = (g * m_blocks + mb) * n_blocks + nb. Workspace of a work item, floats:
-/// A part block_m * block_k when A is kPanel or kRows, rounded up to 64 bytes; then B part block_n * block_k when B is kPanel, likewise.
+/// Blocks: block_m = min(round_up(knob, tile m), round_up(M, tile m)), block_n alike with tile n = vectors * lanes,
+/// block_k = min(knob, K). The grid is batch * ceil(M / block_m) * ceil(N / block_n), item = (g * m_blocks + mb) *
+/// n_blocks + nb. Workspace of a work item, floats: A part block_m * block_k when A is kPanel or kRows, rounded up to
+/// 64 bytes; then B part block_n * block_k when B is kPanel, likewise.
 
 /// Knobs of kGemm. Compile knobs come first.
 enum GemmKnob : uint8_t {
@@ -73,15 +77,16 @@ enum GemmKnob : uint8_t {
   kKnobInnerLoop,    ///< run: 0: m innermost inside a block (B panel stays), 1: n innermost (A panel stays)
   kGemmKnobCount
 };
-/// kDirect: in place, through strides (B needs unit n stride; no image). kPanel: packed per block into the workspace, [tiles][k][tile].
-/// kRows: A only, packed per block as [m][k] rows (image-to-rows without a transpose). kConstant: packed once per plan as
-/// [g inner][tiles][K][tile], zero-padded to whole tiles; at most one operand of a config is kConstant.
+/// kDirect: in place, through strides (B needs unit n stride; no image). kPanel: packed per block into the workspace,
+/// [tiles][k][tile]. kRows: A only, packed per block as [m][k] rows (image-to-rows without a transpose). kConstant:
+/// packed once per plan as [g inner][tiles][K][tile], zero-padded to whole tiles; at most one operand of a config is
+/// kConstant.
 enum GemmOperand : uint8_t { kDirect = 0, kPanel = 1, kRows = 2, kConstant = 3 };
 
-/// Grid of kDepthwise: NHWC: batch * ceil(OH / rows) * ceil(C / (vectors * lanes)); NCHW: batch * C * ceil(OH / rows). No workspace.
-/// The filter is packed once (constant) as [ceil(C / block)][kh][kw][block], block = vectors * lanes in NHWC; unpacked in NCHW and when
-/// it is not constant.
-/// Dims of kDepthwise: out[n, c, oh, ow] by strides; filter [c, kernel_h, kernel_w], constant packed as [c / block][kh][kw][block].
+/// Grid of kDepthwise: NHWC: batch * ceil(OH / rows) * ceil(C / (vectors * lanes)); NCHW: batch * C * ceil(OH / rows).
+/// No workspace. The filter is packed once (constant) as [ceil(C / block)][kh][kw][block], block = vectors * lanes in
+/// NHWC; unpacked in NCHW and when it is not constant. Dims of kDepthwise: out[n, c, oh, ow] by strides; filter [c,
+/// kernel_h, kernel_w], constant packed as [c / block][kh][kw][block].
 enum DepthwiseDim : uint8_t {
   kDwBatch = 0, kDwC, kDwInH, kDwInW, kDwOutH, kDwOutW,
   kDwKernelH, kDwKernelW, kDwStrideH, kDwStrideW, kDwPadTop, kDwPadLeft, kDwDilationH, kDwDilationW,

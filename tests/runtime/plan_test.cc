@@ -19,11 +19,13 @@ using ShapeNumbers = std::array<int32_t, kShapeOutputs>;
 constexpr ShapeNumbers kPackedB = {12, 128, TEMPER_IN_B, 2, 50, 10, 1, 4, 5, 10, 1, 0, 1, 0};
 constexpr ShapeNumbers kNothingPacked = {12, 0, TEMPER_TENSOR_COUNT, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
-Status plan_of(const ShapeNumbers& numbers, int32_t threads, temper_plan* plan, uint8_t constants = 1u << TEMPER_IN_B) {
+Status plan_of(const ShapeNumbers& numbers, int32_t threads, temper_plan* plan, uint8_t constants = 1u << TEMPER_IN_B,
+               uint64_t flops = uint64_t{1} << 40) {
   test::TestPack data = test::plain_pack({{3, 5}, {7, 9}});
   data.workloads[0].dims = {100, -200};
   data.workloads[0].elements = {100, 20, 100, 0, 0};
   data.workloads[0].constants = constants;
+  data.workloads[0].flops = flops;
   data.templates[0].dim_count = 2;
   data.templates[0].shape = {};
   test::ProgramWriter shape(&data.templates[0], &data.templates[0].shape);
@@ -71,6 +73,19 @@ TEST_CASE("threads are bounded by the facts and by the grid, and are at least on
        {std::array<int32_t, 2>{-3, 1}, {0, 1}, {1, 1}, {12, 12}, {13, 12}, {1000, 12}}) {
     REQUIRE(plan_of(kNothingPacked, given, &plan).ok());
     CHECK(plan.threads == static_cast<uint32_t>(expected));
+  }
+}
+
+TEST_CASE("a workload too small to feed several threads gets fewer, at least one") {
+  temper_plan plan;
+  const temper_facts facts = test::test_facts();
+  const uint64_t share = uint64_t{20000} * 2 * static_cast<uint64_t>(facts.value[TEMPER_FACT_VECTOR_LANES]) *
+                         static_cast<uint64_t>(facts.value[TEMPER_FACT_FMA_PER_CYCLE]);
+  REQUIRE(share > 0);
+  for (const auto& [flops, expected] :
+       {std::array<uint64_t, 2>{0, 1}, {share, 1}, {2 * share - 1, 1}, {2 * share, 2}, {9 * share, 4}}) {
+    REQUIRE(plan_of(kNothingPacked, 4, &plan, 1u << TEMPER_IN_B, flops).ok());
+    CHECK(plan.threads == expected);
   }
 }
 

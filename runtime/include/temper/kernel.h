@@ -16,17 +16,17 @@ extern "C" {
 /// The tensors of a kernel, in the order of its parameters. An absent one is NULL.
 typedef enum temper_tensor {
   TEMPER_OUT = 0,
-  TEMPER_IN_A,    ///< left operand of a matmul; image of a convolution
-  TEMPER_IN_B,    ///< right operand of a matmul; filter of a convolution
+  TEMPER_IN_A,  ///< left operand of a matmul; image of a convolution
+  TEMPER_IN_B,  ///< right operand of a matmul; filter of a convolution
   TEMPER_BIAS,
   TEMPER_ADDEND,  ///< residual of the epilogue; same shape and layout as the output
   TEMPER_TENSOR_COUNT
 } temper_tensor;
 
 /// Computes the work items [begin, end) of the grid. The union over the grid writes every element of `out` once.
-/// `a` or `b` is the packed buffer where the plan packs that operand. `workspace` belongs to this call alone, is aligned to
-/// 64 bytes and uninitialised. `args` holds the workload's dims, then one value per knob; kernels built with everything
-/// constant ignore it.
+/// `a` or `b` is the packed buffer where the plan packs that operand. `workspace` belongs to this call alone, is
+/// aligned to 64 bytes and uninitialised. `args` holds the workload's dims, then one value per knob; kernels built with
+/// everything constant ignore it.
 typedef void (*temper_kernel)(float* out, const float* a, const float* b, const float* bias, const float* addend,
                               void* workspace, const int32_t* args, int32_t begin, int32_t end);
 
@@ -43,15 +43,15 @@ typedef struct temper_pack {
 typedef enum temper_fact {
   TEMPER_FACT_VECTOR_LANES = 0,  ///< f32 lanes of the widest vector register used; 1 on a scalar core
   TEMPER_FACT_VECTOR_REGISTERS,
-  TEMPER_FACT_L1D_BYTES,         ///< 0: no data cache
-  TEMPER_FACT_L2_BYTES,          ///< share of one core; 0: none
-  TEMPER_FACT_L3_BYTES,          ///< share of one core; 0: none
+  TEMPER_FACT_L1D_BYTES,  ///< 0: no data cache
+  TEMPER_FACT_L2_BYTES,   ///< share of one core; 0: none
+  TEMPER_FACT_L3_BYTES,   ///< share of one core; 0: none
   TEMPER_FACT_CORES,
-  TEMPER_FACT_THREADS,           ///< threads a plan may use
-  TEMPER_FACT_CLOCK_KHZ,         ///< nominal or measured
-  TEMPER_FACT_COPY_MB_S,         ///< large copies, bytes read plus written, one thread
-  TEMPER_FACT_FMA_LATENCY,       ///< cycles
-  TEMPER_FACT_FMA_PER_CYCLE,     ///< vector fused multiply-adds started per cycle
+  TEMPER_FACT_THREADS,        ///< threads a plan may use
+  TEMPER_FACT_CLOCK_KHZ,      ///< nominal or measured
+  TEMPER_FACT_COPY_MB_S,      ///< large copies, bytes read plus written, one thread
+  TEMPER_FACT_FMA_LATENCY,    ///< cycles
+  TEMPER_FACT_FMA_PER_CYCLE,  ///< vector fused multiply-adds started per cycle
   TEMPER_FACT_COUNT
 } temper_fact;
 

@@ -1,6 +1,7 @@
 // temper's C API: tune kernels on the device that runs them, look results up, execute them.
 // Called by firmware and applications. Never allocates: all memory is the caller's arena, and buffers given per call.
-// One temper_context belongs to one thread at a time; a plan may be executed from several threads with separate workspaces.
+// One temper_context belongs to one thread at a time; a plan may be executed from several threads with separate
+// workspaces.
 #ifndef TEMPER_TEMPER_H
 #define TEMPER_TEMPER_H
 
@@ -30,11 +31,11 @@ typedef struct temper_table {
 typedef struct temper_config {
   const temper_pack* pack;
   const temper_port* port;
-  temper_facts facts;           ///< of this device; THREADS bounds how many threads plans use
-  const temper_table* tables;   ///< searched in order after the history; may be NULL
+  temper_facts facts;          ///< of this device; THREADS bounds how many threads plans use
+  const temper_table* tables;  ///< searched in order after the history; may be NULL
   uint32_t table_count;
-  uint32_t max_trials;          ///< trials remembered over all workloads (history included); bounds the arena
-  uint64_t target_hash;         ///< identifies the target's name; part of the fingerprint
+  uint32_t max_trials;   ///< trials remembered over all workloads (history included); bounds the arena
+  uint64_t target_hash;  ///< identifies the target's name; part of the fingerprint
   uint64_t seed;
 } temper_config;
 
@@ -44,13 +45,14 @@ typedef struct temper_need {
   size_t bytes;
 } temper_need;
 
-/// Fills up to `capacity` parts (parts may be NULL when capacity is 0); *count gets how many there are, *total_bytes their
-/// sum with alignment. TEMPER_BAD_DATA or TEMPER_BAD_VERSION when the pack does not verify.
+/// Fills up to `capacity` parts (parts may be NULL when capacity is 0); *count gets how many there are, *total_bytes
+/// their sum with alignment. TEMPER_BAD_DATA or TEMPER_BAD_VERSION when the pack does not verify.
 temper_status temper_requirements(const temper_config* config, temper_need* parts, size_t capacity, size_t* count,
                                   size_t* total_bytes);
 
-/// Verifies pack and tables, reads the history, places everything in the arena. config, pack, port and tables must outlive *out.
-/// TEMPER_NO_MEMORY when arena_bytes is below temper_requirements' total. A damaged history is no error: what is whole is kept.
+/// Verifies pack and tables, reads the history, places everything in the arena. config, pack, port and tables must
+/// outlive *out. TEMPER_NO_MEMORY when arena_bytes is below temper_requirements' total. A damaged history is no error:
+/// what is whole is kept.
 temper_status temper_init(temper_context** out, const temper_config* config, void* arena, size_t arena_bytes);
 
 uint32_t temper_workload_count(const temper_context* t);
@@ -69,21 +71,22 @@ typedef struct temper_budget {
 } temper_budget;
 
 typedef struct temper_progress {
-  uint32_t trials;          ///< finished in this run
-  uint32_t workload;        ///< the one worked on last
+  uint32_t trials;    ///< finished in this run
+  uint32_t workload;  ///< the one worked on last
   uint64_t elapsed_ns;
-  uint64_t default_ns;      ///< of that workload, 0 while unknown
-  uint64_t best_ns;         ///< of that workload, 0 while unknown
+  uint64_t default_ns;  ///< of that workload, 0 while unknown
+  uint64_t best_ns;     ///< of that workload, 0 while unknown
   temper_outcome last_outcome;
 } temper_progress;
 
-/// Starts a tuning run. `memory` is lent until the run ends: tensors of the largest workload, its packed constant and workspace.
-/// temper_tuning_bytes is enough for every candidate; with less, those that do not fit are invalid. Workloads that the history has a
-/// valid commit for are left alone. TEMPER_NO_MEMORY when a default does not fit; TEMPER_UNSUPPORTED when the pack has no kernels;
-/// TEMPER_INVALID_ARGUMENT while another run goes on.
+/// Starts a tuning run. `memory` is lent until the run ends: tensors of the largest workload, its packed constant and
+/// workspace. temper_tuning_bytes is enough for every candidate; with less, those that do not fit are invalid.
+/// Workloads that the history has a valid commit for are left alone. TEMPER_NO_MEMORY when a default does not fit;
+/// TEMPER_UNSUPPORTED when the pack has no kernels; TEMPER_INVALID_ARGUMENT while another run goes on.
 temper_status temper_tune_start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes);
 size_t temper_tuning_bytes(const temper_context* t);
-/// One bounded step. TEMPER_MORE while there is work, TEMPER_OK when the run is complete (winners committed), else why it ended.
+/// One bounded step. TEMPER_MORE while there is work, TEMPER_OK when the run is complete (winners committed), else why
+/// it ended.
 temper_status temper_tune_step(temper_context* t, temper_progress* progress);
 /// Ends a run early; what was measured is kept and the best confirmed configs are committed.
 temper_status temper_tune_stop(temper_context* t);
@@ -98,12 +101,12 @@ typedef enum temper_source {
 
 /// Why a source gave no answer.
 typedef enum temper_miss {
-  TEMPER_MISS_NONE = 0,      ///< it answered, or was not asked
-  TEMPER_MISS_ABSENT,        ///< there is no such source
+  TEMPER_MISS_NONE = 0,  ///< it answered, or was not asked
+  TEMPER_MISS_ABSENT,    ///< there is no such source
   TEMPER_MISS_UNKNOWN_WORKLOAD,
-  TEMPER_MISS_FINGERPRINT,   ///< made on another target, core, pack, ... (see temper_answer::fingerprint_fields)
-  TEMPER_MISS_ILLEGAL,       ///< the config breaks a constraint here
-  TEMPER_MISS_NO_VARIANT,    ///< this pack has no kernel for it
+  TEMPER_MISS_FINGERPRINT,  ///< made on another target, core, pack, ... (see temper_answer::fingerprint_fields)
+  TEMPER_MISS_ILLEGAL,      ///< the config breaks a constraint here
+  TEMPER_MISS_NO_VARIANT,   ///< this pack has no kernel for it
   TEMPER_MISS_DAMAGED,
   TEMPER_MISS_COUNT
 } temper_miss;
@@ -115,7 +118,7 @@ typedef struct temper_answer {
   uint64_t default_ns;                      ///< as recorded; 0 when unknown
   uint64_t tuned_ns;
   uint8_t knob_count;
-  int32_t value[TEMPER_MAX_KNOBS];          ///< in the order of the template's knobs
+  int32_t value[TEMPER_MAX_KNOBS];  ///< in the order of the template's knobs
 } temper_answer;
 
 const char* temper_source_name(temper_source source);
@@ -127,19 +130,22 @@ temper_status temper_lookup(const temper_context* t, uint32_t workload, temper_a
 /// A workload bound to a kernel, its run knobs and the layout of its packed constants. Caller-owned, plain data.
 typedef struct temper_plan {
   temper_kernel kernel;
-  int32_t grid;                ///< work items
-  uint32_t threads;            ///< chunks the grid is cut into
-  uint32_t workspace_bytes;    ///< per thread, multiple of 64
-  temper_tensor packed_tensor; ///< TEMPER_TENSOR_COUNT: nothing is packed
-  uint32_t packed_bytes;       ///< of the packed constant; 0 when none
-  int32_t pack_layout[11];     ///< groups, group stride, n, n stride, n block, k0, stride, k1, stride, k2, stride (elements)
+  int32_t grid;                 ///< work items
+  uint32_t threads;             ///< chunks the grid is cut into
+  uint32_t workspace_bytes;     ///< per thread, multiple of 64
+  temper_tensor packed_tensor;  ///< TEMPER_TENSOR_COUNT: nothing is packed
+  uint32_t packed_bytes;        ///< of the packed constant; 0 when none
+  int32_t
+      pack_layout[11];  ///< groups, group stride, n, n stride, n block, k0, stride, k1, stride, k2, stride (elements)
   uint32_t arg_count;
   int32_t args[TEMPER_MAX_DIMS + TEMPER_MAX_KNOBS];
 } temper_plan;
 
-/// TEMPER_NOT_FOUND when no kernel of the pack serves the config found (never for a pack that verified: it has a default).
+/// TEMPER_NOT_FOUND when no kernel of the pack serves the config found (never for a pack that verified: it has a
+/// default).
 temper_status temper_make_plan(const temper_context* t, uint32_t workload, temper_plan* plan);
-/// Packs the constant operand once. `packed` holds plan->packed_bytes, aligned to 64. Pass it instead of the tensor afterwards.
+/// Packs the constant operand once. `packed` holds plan->packed_bytes, aligned to 64. Pass it instead of the tensor
+/// afterwards.
 temper_status temper_pack_constant(const temper_plan* plan, const float* constant, void* packed, size_t packed_bytes);
 /// Runs the plan on the caller's tensors (the packed buffer in place of plan->packed_tensor). `workspace` holds
 /// plan->threads * plan->workspace_bytes, aligned to 64; NULL when that is 0. `port` may be NULL: one thread.
