@@ -110,21 +110,20 @@ Result<PackSpec> read_spec(const std::string& path) {
       return Error{parsed.error().code, path + ":" + std::to_string(number) + ": " + parsed.error().message};
     }
   }
-  if (spec.target.empty() || spec.workloads.empty() || spec.variants.empty()) {
-    return Error{TEMPER_BAD_DATA, path + ": needs a target, a workload and a variant"};
+  const char* const lacking = spec.target.empty()      ? "target"
+                              : spec.workloads.empty() ? "workload"
+                              : spec.variants.empty()  ? "variant"
+                                                       : nullptr;
+  if (lacking != nullptr) {
+    return Error{TEMPER_BAD_DATA, path + ": has no " + lacking + " line; pack_builder --help shows the form"};
   }
   return spec;
 }
 
-Result<ObjectFile> build_pack(const PackSpec& spec, const std::string& name) {
+Result<ObjectFile> build_pack(const PackSpec& spec, const std::string& name, const std::vector<uint8_t>& data) {
   const Result<Target> target = find_target(spec.target);
   if (!target.ok()) {
     return target.error();
-  }
-  const Result<std::vector<uint8_t>> data =
-      write_pack(spec.workloads, {.target = spec.target, .variants = spec.variants});
-  if (!data.ok()) {
-    return data.error();
   }
   std::vector<KernelRequest> requests;
   for (const PackVariant& variant : spec.variants) {
@@ -136,36 +135,61 @@ Result<ObjectFile> build_pack(const PackSpec& spec, const std::string& name) {
                         .knobs = knobs,
                         .symbol = name + "_kernel_" + std::to_string(variant.kernel)});
   }
-  return compile_pack(*target, name, *data, requests);
+  return compile_pack(*target, name, data, requests);
 }
 
-Result<bool> run(const std::string& spec_path, const std::string& name, const std::string& output) {
+Result<bool> write_file(const std::string& path, const std::vector<uint8_t>& bytes) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  return file ? Result<bool>(true) : Result<bool>(Error{TEMPER_STORAGE_ERROR, path + ": cannot be written"});
+}
+
+/// The object, and where `data_output` is not empty the pack's data alone, as `temper inspect` reads it.
+Result<bool> run(const std::string& spec_path, const std::string& name, const std::string& output,
+                 const std::string& data_output) {
   const Result<PackSpec> spec = read_spec(spec_path);
   if (!spec.ok()) {
     return spec.error();
   }
-  const Result<ObjectFile> object = build_pack(*spec, name);
+  const Result<std::vector<uint8_t>> data =
+      write_pack(spec->workloads, {.target = spec->target, .variants = spec->variants});
+  if (!data.ok()) {
+    return Error{data.error().code, spec_path + ": " + data.error().message};
+  }
+  const Result<ObjectFile> object = build_pack(*spec, name, *data);
   if (!object.ok()) {
     return object.error();
   }
-  std::ofstream file(output, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(object->bytes.data()), static_cast<std::streamsize>(object->bytes.size()));
-  file.close();
-  if (!file) {
-    return Error{TEMPER_STORAGE_ERROR, output + ": cannot be written"};
-  }
-  return true;
+  const Result<bool> written = write_file(output, object->bytes);
+  return !written || data_output.empty() ? written : write_file(data_output, *data);
 }
+
+constexpr const char* kUsage = R"(usage: pack_builder SPEC NAME OUTPUT.o [DATA.pack]
+
+Compiles a kernel pack: OUTPUT.o defines the C object NAME_pack (a temper_pack); DATA.pack is its data, for temper inspect.
+SPEC is a text file:
+  target NAME                         native, x86_64-linux, aarch64-linux, armv7-linux, riscv64-linux, cortex-m4, ...
+  workload NAME CANONICAL TEXT        as temper inspect prints them for a .workloads file
+  variant TEMPLATE VALUE...           one kernel: template 1 (gemm: tile_m vectors lanes unroll_k a b; a: 0 in place, 1 panels,
+                                      2 rows, 3 packed constant; b: 0, 1 or 3) or 2 (depthwise: tile_w tile_h vectors lanes)
+  # comment
+temper lookup NET prints the values of each workload's default to start from.
+)";
 
 }  // namespace
 }  // namespace temper
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: pack_builder SPEC NAME OUTPUT.o\n");
+  if (argc == 2 && std::string(argv[1]) == "--help") {
+    std::fputs(temper::kUsage, stdout);
+    return 0;
+  }
+  if (argc != 4 && argc != 5) {
+    std::fputs(temper::kUsage, stderr);
     return 2;
   }
-  const temper::Result<bool> result = temper::run(argv[1], argv[2], argv[3]);
+  const temper::Result<bool> result = temper::run(argv[1], argv[2], argv[3], argc == 5 ? argv[4] : "");
   if (!result.ok()) {
     std::fprintf(stderr, "pack_builder: %s\n", result.error().message.c_str());
     return 3;

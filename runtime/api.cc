@@ -158,7 +158,8 @@ void count_parts(const temper_config* config, const PackView& pack, Arena& arena
   temper_context* const t = new (memory) temper_context();
   t->config = config;
   t->pack = pack;
-  t->fingerprint = make_fingerprint(config->target_hash, config->facts, 0, 0, pack.pack_hash(), pack.feature_version());
+  t->fingerprint = make_fingerprint(config->target_hash, config->facts, config->core_type, 0, pack.pack_hash(),
+                                    pack.feature_version());
   new (&t->lookup) Lookup(arena, &t->pack, &t->fingerprint, {config->tables, config->table_count});
   const Status status = t->tuner.init(arena, &t->pack, &config->facts, t->fingerprint, t->runner.runner(),
                                       analytic_prior(), has_storage(config) ? &t->history : nullptr,

@@ -85,6 +85,8 @@ std::array<uint32_t, TEMPER_TENSOR_COUNT> tensor_elements(const Workload& worklo
 /// "matmul", "conv2d"; shape for tables: "1x3x224x224 -> 32, 3x3 s2".
 std::string operator_name(const Workload& workload);
 std::string shape_text(const Workload& workload);
+/// "bias add relu"; "-" where nothing follows the sums.
+std::string epilogue_text(const Workload& workload);
 /// Length of the longest sum; for tolerances.
 int64_t reduction_length(const Workload& workload);
 

@@ -224,4 +224,11 @@ std::string shape_text(const Workload& workload) {
   return s.groups == 1 ? text : text + " g" + std::to_string(s.groups);
 }
 
+std::string epilogue_text(const Workload& workload) {
+  const Epilogue& epilogue = workload.epilogue;
+  std::string words = std::string(epilogue.bias ? " bias" : "") + (epilogue.addend ? " add" : "");
+  words += epilogue.activation == Activation::kRelu ? " relu" : epilogue.activation == Activation::kClip ? " clip" : "";
+  return words.empty() ? "-" : words.substr(1);
+}
+
 }  // namespace temper

@@ -15,7 +15,9 @@
 #include "tools/network_argument.h"
 #include "tools/network_pack.h"
 #include "tools/option_values.h"
+#include "tools/progress.h"
 #include "tools/tune_report.h"
+#include "tools/whole_file.h"
 
 namespace temper {
 namespace {
@@ -158,6 +160,7 @@ Result<TuneReport> bench_network(const BenchCommand& command, const Network& net
   if (!jit) {
     return jit.error();
   }
+  const bool on_terminal = progress_style(command.quiet) == ProgressStyle::kBar;
   Bench bench(jit->get(), command);
   TuneReport report;
   report.network = network.name;
@@ -173,8 +176,12 @@ Result<TuneReport> bench_network(const BenchCommand& command, const Network& net
       return Error{TEMPER_PORT_ERROR, (*jit)->broken_reason()};
     }
     if (!command.quiet) {
-      std::fprintf(stderr, "%zu of %zu workloads\n", report.workloads.size(), network.workloads.size());
+      std::fprintf(stderr, on_terminal ? "\r%zu of %zu workloads " : "%zu of %zu workloads\n", report.workloads.size(),
+                   network.workloads.size());
     }
+  }
+  if (!command.quiet && on_terminal) {
+    std::fputs("\r\033[K", stderr);
   }
   report.elapsed_ns = temper_linux_now_ns(nullptr) - started_ns;
   return report;
@@ -184,6 +191,11 @@ int run(const BenchCommand& command) {
   const Result<Network> network = resolve_network(command.network);
   if (!network) {
     return report(network.error());
+  }
+  if (!command.json.empty() && command.json != "-") {
+    if (const Result<bool> possible = can_write(command.json); !possible) {
+      return report(possible.error());
+    }
   }
   bool all_right = true;
   const Result<TuneReport> result = bench_network(command, *network, &all_right);

@@ -40,13 +40,6 @@ Totals totals(const Network& network) {
   return sum;
 }
 
-std::string epilogue_words(const Workload& workload) {
-  const Epilogue& epilogue = workload.epilogue;
-  std::string words = std::string(epilogue.bias ? " bias" : "") + (epilogue.addend ? " add" : "");
-  words += epilogue.activation == Activation::kRelu ? " relu" : epilogue.activation == Activation::kClip ? " clip" : "";
-  return words.empty() ? "-" : words.substr(1);
-}
-
 std::string percent(double share) { return decimal(100.0 * share, share < 0.1 ? 2 : 1) + " %"; }
 
 void print_network(const Network& network) {
@@ -60,9 +53,8 @@ void print_network(const Network& network) {
                    {"share", Align::kRight}});
   for (const NetworkWorkload& entry : network.workloads) {
     const double all = all_flops(entry);
-    table.add_row({entry.name, operator_name(entry.workload), shape_text(entry.workload),
-                   epilogue_words(entry.workload), std::to_string(entry.count), decimal(all * 1e-9, 4),
-                   percent(sum.share(all))});
+    table.add_row({entry.name, operator_name(entry.workload), shape_text(entry.workload), epilogue_text(entry.workload),
+                   std::to_string(entry.count), decimal(all * 1e-9, 4), percent(sum.share(all))});
   }
   std::printf("%s: %zu distinct workloads, %s GFLOP to tune (%s of the arithmetic)\n%s", network.name.c_str(),
               network.workloads.size(), decimal(sum.tuned * 1e-9, 4).c_str(), percent(sum.share(sum.tuned)).c_str(),

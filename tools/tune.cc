@@ -234,6 +234,15 @@ int run(const TuneCommand& command) {
     std::fprintf(stderr, "temper: %s holds nothing that temper tunes\n", command.network.network.c_str());
     return kExitNegative;
   }
+  for (const std::string& path : {command.table, command.json}) {
+    if (path.empty() || path == "-") {
+      continue;
+    }
+    make_folder_of(path);
+    if (const Result<bool> possible = can_write(path); !possible) {
+      return report(possible.error());
+    }
+  }
   catch_interrupts();
   Result<std::unique_ptr<TuningRun>> tuning = TuningRun::create(*network, *settings);
   if (!tuning) {

@@ -95,6 +95,7 @@ WorkloadReport describe(const NetworkWorkload& workload) {
   report.name = workload.name;
   report.operator_name = operator_name(workload.workload);
   report.shape = shape_text(workload.workload);
+  report.epilogue = epilogue_text(workload.workload);
   report.count = workload.count;
   report.flops = flops(workload.workload);
   return report;
@@ -114,6 +115,7 @@ std::string report_text(const TuneReport& report, ReportColumns columns) {
   const bool bench = columns == ReportColumns::kBench;
   TextTable table({{"operator"},
                    {"shape"},
+                   {"epilogue"},
                    {"count", Align::kRight},
                    {"default us", Align::kRight},
                    {"tuned us", Align::kRight},
@@ -127,7 +129,7 @@ std::string report_text(const TuneReport& report, ReportColumns columns) {
     const std::string check = workload.outcomes[TEMPER_OUTCOME_WRONG_RESULT] > 0 ? "wrong"
                               : workload.max_abs_error                           ? "ok"
                                                                                  : "failed";
-    table.add_row({workload.operator_name, workload.shape, std::to_string(workload.count),
+    table.add_row({workload.operator_name, workload.shape, workload.epilogue, std::to_string(workload.count),
                    time_cell(workload.default_ns), time_cell(workload.tuned_ns),
                    both ? decimal(ratio(workload.default_ns, workload.tuned_ns), 2) + "x" : "-",
                    bench ? check : std::to_string(workload.trials), workload.source});

@@ -16,7 +16,7 @@
 namespace temper {
 
 struct WorkloadReport {
-  std::string name, operator_name, shape;
+  std::string name, operator_name, shape, epilogue;
   uint32_t count = 1;
   uint64_t flops = 0;
   uint64_t default_ns = 0;  ///< 0: not measured

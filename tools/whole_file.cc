@@ -98,6 +98,21 @@ Result<bool> write_whole_file(const std::string& path, const std::vector<uint8_t
   return write_whole_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
+Result<bool> can_write(const std::string& path) {
+  const bool in_place = written_in_place(path);
+  const std::string part = in_place ? path : path + ".part" + std::to_string(::getpid());
+  const int fd =
+      ::open(part.c_str(), in_place ? O_WRONLY | O_CLOEXEC | O_NONBLOCK : O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    return in_place && errno == ENXIO ? Result<bool>(true) : Result<bool>(failure(path, errno));  // a pipe not yet read
+  }
+  ::close(fd);
+  if (!in_place) {
+    std::remove(part.c_str());
+  }
+  return true;
+}
+
 void make_folder_of(const std::string& path) {
   std::error_code ignored;
   const fs::path folder = fs::path(path).parent_path();

@@ -16,6 +16,9 @@ namespace temper {
 Result<bool> write_whole_file(const std::string& path, std::string_view bytes);
 Result<bool> write_whole_file(const std::string& path, const std::vector<uint8_t>& bytes);
 
+/// Whether `path` could be written now, so that a long run need not end in vain. Leaves nothing behind.
+Result<bool> can_write(const std::string& path);
+
 /// Makes the folder that a file at `path` lies in. That it failed shows when the file is written.
 void make_folder_of(const std::string& path);
 

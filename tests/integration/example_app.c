@@ -26,13 +26,13 @@ static void* buffer(size_t bytes) {  // temper takes all memory from its caller;
 int main(int argc, char** argv) {
   temper_linux_file* file;  // the port: clock, threads, and a file for the history
   temper_linux_threads* threads;
-  temper_config config = {.pack = &example_pack, .max_trials = 256, .target_hash = 1, .seed = 1};
+  temper_config config = {
+      .pack = &example_pack, .max_trials = 256, .target_hash = 1, .core_type = temper_linux_core_type()};
   check(temper_linux_file_open(argc > 1 ? argv[1] : "example.history", TEMPER_LINUX_APPEND, 1 << 20, &file), "history");
   check(temper_linux_threads_create(temper_linux_cpu_count(), &threads), "threads");
   check(temper_linux_probe(&config.facts), "facts");
   const temper_port port = temper_linux_port(threads, file);
   config.port = &port;
-
   temper_need needs[8];  // how much the arena must hold, and why
   size_t count, bytes;
   check(temper_requirements(&config, needs, 8, &count, &bytes), "requirements");

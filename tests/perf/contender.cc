@@ -61,7 +61,7 @@ std::vector<double> time_interleaved(const std::vector<Contender>& contenders, d
 }
 
 Contender naive(const Workload& workload, const WorkloadData& data) {
-  auto out = std::make_shared<std::vector<float>>(data.tensor[TEMPER_OUT].size());
+  auto out = std::make_shared<Tensor>(data.tensor[TEMPER_OUT].size());
   const float* a = data.tensor[TEMPER_IN_A].data();
   const float* b = data.tensor[TEMPER_IN_B].data();
   Contender contender{"naive", nullptr, out, out.get()};

@@ -51,7 +51,7 @@ bool is_matmul_like(const Workload& workload) {
   return s.groups == 1 && s.kernel_h * s.kernel_w == 1 && s.stride_h * s.stride_w == 1;
 }
 
-bool same_result(const std::vector<float>& a, const std::vector<float>& b, int64_t reduction) {
+bool same_result(const Tensor& a, const Tensor& b, int64_t reduction) {
   for (size_t i = 0; i < a.size(); i++) {
     if (!(std::fabs(a[i] - b[i]) <= 1e-5 * static_cast<double>(reduction) + 1e-4 * std::fabs(b[i]))) {
       return false;

@@ -51,10 +51,10 @@ dnnl::primitive_attr epilogue_attr(const Epilogue& epilogue, memory::desc addend
 struct Prepared {
   dnnl::primitive primitive;
   std::unordered_map<int, memory> arguments;
-  std::vector<float> out;
+  Tensor out;
 };
 
-void* mutable_data(const std::vector<float>& tensor) { return const_cast<float*>(tensor.data()); }
+void* mutable_data(const Tensor& tensor) { return const_cast<float*>(tensor.data()); }
 
 Contender finish(const std::string& name, std::shared_ptr<Prepared> prepared, int threads) {
   return {name,

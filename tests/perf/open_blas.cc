@@ -14,7 +14,7 @@ bool is_pointwise(const Conv2dShape& s) {
 }  // namespace
 
 Contender open_blas(const Workload& workload, const WorkloadData& data, int threads) {
-  auto out = std::make_shared<std::vector<float>>(data.tensor[TEMPER_OUT].size());
+  auto out = std::make_shared<Tensor>(data.tensor[TEMPER_OUT].size());
   const float* a = data.tensor[TEMPER_IN_A].data();
   const float* b = data.tensor[TEMPER_IN_B].data();
   Contender contender{"OpenBLAS", nullptr, out, out.get()};

@@ -37,7 +37,7 @@ AlignedBytes allocate(size_t bytes) { return AlignedBytes(std::aligned_alloc(64,
 struct Execution {
   temper_plan plan;
   AlignedBytes packed, workspace;
-  std::vector<float> out;
+  Tensor out;
   void* tensors[TEMPER_TENSOR_COUNT] = {};
 };
 

@@ -71,6 +71,20 @@ TEST_CASE("a pipe gets the bytes, a link stays a link, and permissions stay as t
   CHECK(fs::status(folder / "file").permissions() == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
+TEST_CASE("whether a file could be written is told beforehand and leaves nothing behind") {
+  const fs::path folder = fs::path(TEMPER_SCRATCH) / "beforehand";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  CHECK(can_write((folder / "new").string()));
+  CHECK(fs::is_empty(folder));
+  const Result<bool> missing = can_write((folder / "absent" / "new").string());
+  REQUIRE_FALSE(missing.ok());
+  CHECK(missing.error().message.find("absent") != std::string::npos);
+  REQUIRE(write_whole_file((folder / "old").string(), "text"));
+  CHECK(can_write((folder / "old").string()));
+  CHECK(fs::file_size(folder / "old") == 4);
+}
+
 TEST_CASE("a file larger than any of ours is refused before memory is asked for") {
   const fs::path path = fs::path(TEMPER_SCRATCH) / "giant";
   REQUIRE(write_whole_file(path.string(), "x"));

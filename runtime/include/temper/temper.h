@@ -36,6 +36,7 @@ typedef struct temper_config {
   uint32_t table_count;
   uint32_t max_trials;   ///< trials remembered over all workloads (history included); bounds the arena
   uint64_t target_hash;  ///< identifies the target's name; part of the fingerprint
+  uint32_t core_type;    ///< class of the core (temper_linux_core_type, CPUID, MIDR), 0: unknown; likewise
   uint64_t seed;
 } temper_config;
 
