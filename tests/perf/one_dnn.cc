@@ -66,9 +66,32 @@ Contender finish(const std::string& name, std::shared_ptr<Prepared> prepared, in
           prepared, &prepared->out};
 }
 
+/// Binds a primitive to the data; weights are reordered to what it chose.
+template <class Primitive, class Details>
+std::shared_ptr<Prepared> prepare(const Details& details, const Workload& workload, const WorkloadData& data,
+                                  const memory::desc& source, const memory::desc& weights, const memory::desc& bias,
+                                  const memory::desc& result) {
+  const dnnl::engine& engine = session().engine;
+  auto prepared = std::make_shared<Prepared>();
+  prepared->out.resize(data.tensor[TEMPER_OUT].size());
+  const memory plain(weights, engine, mutable_data(data.tensor[TEMPER_IN_B]));
+  prepared->arguments = {{DNNL_ARG_SRC, memory(source, engine, mutable_data(data.tensor[TEMPER_IN_A]))},
+                         {DNNL_ARG_WEIGHTS, session().packed(plain, details.weights_desc())},
+                         {DNNL_ARG_DST, memory(result, engine, prepared->out.data())}};
+  if (workload.epilogue.bias) {
+    prepared->arguments.insert({DNNL_ARG_BIAS, memory(bias, engine, mutable_data(data.tensor[TEMPER_BIAS]))});
+  }
+  if (workload.epilogue.addend) {
+    prepared->arguments.insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                                memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
+  }
+  prepared->primitive = Primitive(details);
+  return prepared;
+}
+
 Contender convolution(const Workload& workload, const WorkloadData& data, int threads) {
   const Conv2dShape& s = workload.conv;
-  auto& [engine, stream] = session();
+  const dnnl::engine& engine = session().engine;
   const auto plain = s.layout == Layout::kNhwc ? memory::format_tag::nhwc : memory::format_tag::nchw;
   const memory::desc source({s.batch, s.channels, s.height, s.width}, kF32, plain);
   const memory::desc result({s.batch, s.out_channels, s.out_height(), s.out_width()}, kF32, plain);
@@ -90,27 +113,16 @@ Contender convolution(const Workload& workload, const WorkloadData& data, int th
                                             source, any_filter, result, strides, dilation, before, after);
   const dnnl::convolution_forward::primitive_desc details(description, epilogue_attr(workload.epilogue, result),
                                                           engine);
-  auto prepared = std::make_shared<Prepared>();
-  prepared->out.resize(data.tensor[TEMPER_OUT].size());
-  const memory filter(memory::desc(filter_dims, kF32, filter_tag), engine, mutable_data(data.tensor[TEMPER_IN_B]));
-  prepared->arguments = {{DNNL_ARG_SRC, memory(source, engine, mutable_data(data.tensor[TEMPER_IN_A]))},
-                         {DNNL_ARG_WEIGHTS, session().packed(filter, details.weights_desc())},
-                         {DNNL_ARG_DST, memory(result, engine, prepared->out.data())}};
-  if (workload.epilogue.bias) {
-    prepared->arguments.insert({DNNL_ARG_BIAS, memory(bias, engine, mutable_data(data.tensor[TEMPER_BIAS]))});
-  }
-  if (workload.epilogue.addend) {
-    prepared->arguments.insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                                memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
-  }
-  prepared->primitive = dnnl::convolution_forward(details);
-  return finish("oneDNN conv", prepared, threads);
+  return finish("oneDNN conv",
+                prepare<dnnl::convolution_forward>(details, workload, data, source,
+                                                   memory::desc(filter_dims, kF32, filter_tag), bias, result),
+                threads);
 }
 
 /// A matmul of the library; `weights_any` lets it choose the layout of B, which is then packed beforehand.
 Contender matmul(const std::string& name, const Workload& workload, const MatmulShape& s, const WorkloadData& data,
                  int threads) {
-  auto& [engine, stream] = session();
+  const dnnl::engine& engine = session().engine;
   const bool batched = s.batch > 1;
   const auto shape = [&](int64_t batch, int64_t rows, int64_t columns) {
     return batched ? memory::dims{batch, rows, columns} : memory::dims{rows, columns};
@@ -121,34 +133,20 @@ Contender matmul(const std::string& name, const Workload& workload, const Matmul
     }
     return transposed ? memory::format_tag::ba : memory::format_tag::ab;
   };
-  const memory::desc a(shape(s.a_shared ? 1 : s.batch, s.m, s.k), kF32, tag(s.transpose_a));
+  const memory::desc source(shape(s.a_shared ? 1 : s.batch, s.m, s.k), kF32, tag(s.transpose_a));
   const memory::desc b_plain(shape(s.b_shared ? 1 : s.batch, s.k, s.n), kF32, tag(s.transpose_b));
   const memory::desc b(b_plain.dims(), kF32, s.b_constant ? memory::format_tag::any : tag(s.transpose_b));
   const memory::desc result(shape(s.batch, s.m, s.n), kF32, tag(false));
   const memory::desc bias(shape(1, 1, s.n), kF32, tag(false));
   const auto description =
-      workload.epilogue.bias ? dnnl::matmul::desc(a, b, bias, result) : dnnl::matmul::desc(a, b, result);
+      workload.epilogue.bias ? dnnl::matmul::desc(source, b, bias, result) : dnnl::matmul::desc(source, b, result);
   const dnnl::matmul::primitive_desc details(description, epilogue_attr(workload.epilogue, result), engine);
-  auto prepared = std::make_shared<Prepared>();
-  prepared->out.resize(data.tensor[TEMPER_OUT].size());
-  const memory weights(b_plain, engine, mutable_data(data.tensor[TEMPER_IN_B]));
-  prepared->arguments = {{DNNL_ARG_SRC, memory(a, engine, mutable_data(data.tensor[TEMPER_IN_A]))},
-                         {DNNL_ARG_WEIGHTS, s.b_constant ? session().packed(weights, details.weights_desc()) : weights},
-                         {DNNL_ARG_DST, memory(result, engine, prepared->out.data())}};
-  if (workload.epilogue.bias) {
-    prepared->arguments.insert({DNNL_ARG_BIAS, memory(bias, engine, mutable_data(data.tensor[TEMPER_BIAS]))});
-  }
-  if (workload.epilogue.addend) {
-    prepared->arguments.insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                                memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
-  }
-  prepared->primitive = dnnl::matmul(details);
-  return finish(name, prepared, threads);
+  return finish(name, prepare<dnnl::matmul>(details, workload, data, source, b_plain, bias, result), threads);
 }
 
 /// Inner product: out[m, n] = src[m, k] * weights[n, k]^T, weights packed beforehand.
 Contender inner_product(const Workload& workload, const MatmulShape& s, const WorkloadData& data, int threads) {
-  auto& [engine, stream] = session();
+  const dnnl::engine& engine = session().engine;
   const memory::desc source({s.m, s.k}, kF32, memory::format_tag::ab), result({s.m, s.n}, kF32, memory::format_tag::ab);
   const memory::desc any({s.n, s.k}, kF32, memory::format_tag::any), bias({s.n}, kF32, memory::format_tag::a);
   const auto description =
@@ -157,22 +155,11 @@ Contender inner_product(const Workload& workload, const MatmulShape& s, const Wo
           : dnnl::inner_product_forward::desc(dnnl::prop_kind::forward_inference, source, any, result);
   const dnnl::inner_product_forward::primitive_desc details(description, epilogue_attr(workload.epilogue, result),
                                                             engine);
-  auto prepared = std::make_shared<Prepared>();
-  prepared->out.resize(data.tensor[TEMPER_OUT].size());
   const auto plain_tag = s.transpose_b ? memory::format_tag::ab : memory::format_tag::ba;
-  const memory plain(memory::desc({s.n, s.k}, kF32, plain_tag), engine, mutable_data(data.tensor[TEMPER_IN_B]));
-  prepared->arguments = {{DNNL_ARG_SRC, memory(source, engine, mutable_data(data.tensor[TEMPER_IN_A]))},
-                         {DNNL_ARG_WEIGHTS, session().packed(plain, details.weights_desc())},
-                         {DNNL_ARG_DST, memory(result, engine, prepared->out.data())}};
-  if (workload.epilogue.bias) {
-    prepared->arguments.insert({DNNL_ARG_BIAS, memory(bias, engine, mutable_data(data.tensor[TEMPER_BIAS]))});
-  }
-  if (workload.epilogue.addend) {
-    prepared->arguments.insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                                memory(result, engine, mutable_data(data.tensor[TEMPER_ADDEND]))});
-  }
-  prepared->primitive = dnnl::inner_product_forward(details);
-  return finish("oneDNN inner product", prepared, threads);
+  return finish("oneDNN inner product",
+                prepare<dnnl::inner_product_forward>(details, workload, data, source,
+                                                     memory::desc({s.n, s.k}, kF32, plain_tag), bias, result),
+                threads);
 }
 
 }  // namespace
