@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 namespace temper::perf {
 
@@ -36,7 +37,7 @@ WorkloadData::WorkloadData(const Workload& workload) {
   }
 }
 
-std::vector<double> time_interleaved(const std::vector<Contender>& contenders, double seconds, int rounds,
+std::vector<double> time_interleaved(const std::vector<Contender>& contenders, int threads, double seconds, int rounds,
                                      double min_sample_ns) {
   std::vector<std::vector<double>> samples(contenders.size());
   std::vector<int> number(contenders.size());
@@ -45,10 +46,19 @@ std::vector<double> time_interleaved(const std::vector<Contender>& contenders, d
     const double estimate = time_once(contenders[i], 1);
     number[i] = std::max(1, static_cast<int>(std::ceil(min_sample_ns / std::max(estimate, 1.0))));
   }
+  // Idle threads of the libraries' pools go on spinning for tens of milliseconds and would take the cores from whoever
+  // comes next.
+  const auto settle = [&](const Contender& contender) {
+    if (threads > 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(40));
+      contender.run();
+    }
+  };
   const double deadline = now_ns() + seconds * 1e9;
   for (int round = 0; round < rounds && (round < 3 || now_ns() < deadline); round++) {
     for (size_t k = 0; k < contenders.size(); k++) {
       const size_t i = (k + static_cast<size_t>(round)) % contenders.size();
+      settle(contenders[i]);
       samples[i].push_back(time_once(contenders[i], number[i]));
     }
   }

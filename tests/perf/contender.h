@@ -44,7 +44,7 @@ Contender naive(const Workload& workload, const WorkloadData& data);
 
 /// Median time of each contender in ns, measured in turn, round after round, until `seconds` are spent or `rounds` are
 /// done. Each sample repeats the contender for at least min_sample_ns.
-std::vector<double> time_interleaved(const std::vector<Contender>& contenders, double seconds, int rounds,
+std::vector<double> time_interleaved(const std::vector<Contender>& contenders, int threads, double seconds, int rounds,
                                      double min_sample_ns);
 
 }  // namespace temper::perf

@@ -21,7 +21,7 @@ struct Options {
   std::vector<std::string> tables;
   int threads = 1;
   double seconds = 1.0;
-  bool naive = false;
+  bool naive = false, blas = true;
   size_t limit = 0;
 };
 
@@ -114,14 +114,18 @@ int run(const Options& options) {
     for (Contender& peer : one_dnn(workload, data, options.threads)) {
       contenders.push_back(std::move(peer));
     }
-    if (Contender blas = open_blas(workload, data, options.threads); !blas.name.empty()) {
-      contenders.push_back(std::move(blas));
+    if (options.blas) {
+      Contender blas = open_blas(workload, data, options.threads);
+      if (!blas.name.empty()) {
+        contenders.push_back(std::move(blas));
+      }
     }
     const size_t library_end = contenders.size();
-    if (options.naive) {
+    std::vector<double> ns = time_interleaved(contenders, options.threads, options.seconds, 200, 200e3);
+    if (options.naive) {  // apart: tens of milliseconds of plain loops leave the others nothing in the caches
       contenders.push_back(naive(workload, data));
+      ns.push_back(time_interleaved({contenders.back()}, options.threads, 0.0, 3, 0.0)[0]);
     }
-    const std::vector<double> ns = time_interleaved(contenders, options.seconds, 200, 200e3);
     double best_library = 1e30;
     for (size_t i = our_count; i < library_end; i++) {
       best_library = std::min(best_library, ns[i]);
@@ -158,6 +162,7 @@ int main(int argc, char** argv) {
   app.add_option("--only", options.only, "matmul: matmul and 1x1 convolutions; all: everything");
   app.add_option("--seconds", options.seconds, "per workload");
   app.add_option("--limit", options.limit, "only the first N workloads");
+  app.add_flag("!--no-openblas", options.blas, "leave OpenBLAS out: its idle threads disturb others");
   app.add_flag("--naive", options.naive, "also time plain loops");
   CLI11_PARSE(app, argc, argv);
   return run(options);
