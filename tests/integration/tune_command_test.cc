@@ -311,7 +311,8 @@ TEST_CASE("a history of another device is told field by field and gives hints on
               .exit_code == 0);
   const CommandResult result = run_temper(folder.path, {"tune", folder.network, "--trials", "6", "--threads", "2",
                                                         "--history", folder.history, "--json", "-"});
-  CHECK(result.err.find("another device (differs in threads)") != std::string::npos);
+  // A loaded machine may have measured another copy rate too.
+  CHECK(result.err.find("another device (differs in threads") != std::string::npos);
   CHECK(json_of(result)["trials"] == 6);
 }
 
@@ -350,7 +351,7 @@ TEST_CASE("inspect shows what a run left, and look-ups for other threads name th
   // Clock and copy rate are measured anew by each process and may be named behind.
   CHECK(elsewhere.out.find("history: fingerprint (threads") != std::string::npos);
   CHECK(elsewhere.out.find("table: fingerprint (threads") != std::string::npos);
-  CHECK(elsewhere.err.find("was made on another device (threads)") != std::string::npos);
+  CHECK(elsewhere.err.find("was made on another device (threads") != std::string::npos);
 }
 
 TEST_CASE("with standard output and error closed nothing is printed into the history") {
