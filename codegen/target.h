@@ -16,6 +16,7 @@ struct Target {
   uint16_t lanes;  ///< f32 lanes of the widest vector register used
   uint16_t registers;
   bool masked_stores;  ///< tails by masked stores; else by a stack buffer
+  temper_facts facts;  ///< nominal: what packs are chosen for where the machine itself cannot be asked
 };
 
 Result<Target> find_target(const std::string& name);

@@ -52,6 +52,7 @@ typedef enum temper_fact {
   TEMPER_FACT_COPY_MB_S,      ///< large copies, bytes read plus written, one thread
   TEMPER_FACT_FMA_LATENCY,    ///< cycles
   TEMPER_FACT_FMA_PER_CYCLE,  ///< vector fused multiply-adds started per cycle
+  TEMPER_FACT_MEMORIES,       ///< memories a plan may place its packed constant and workspace in; 0 and 1: one
   TEMPER_FACT_COUNT
 } temper_fact;
 

@@ -36,6 +36,10 @@ typedef struct temper_port {
   void (*log)(void* self, const char* line);
   /// Feeds the watchdog; called at least once a step. May be NULL.
   void (*feed_watchdog)(void* self);
+  /// Rings once, `after_ns` from now; 0: not at all any more. Set before a candidate runs, with more time than it may
+  /// take. When it rings the call in progress will not return: the port resets the device (the next boot finds the open
+  /// intent and quarantines the config) or ends the process. May be NULL: then the watchdog alone guards.
+  void (*set_alarm)(void* self, uint64_t after_ns);
   const temper_storage* storage;  ///< NULL: history is kept in memory only
 } temper_port;
 
