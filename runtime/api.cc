@@ -277,6 +277,10 @@ size_t temper_tensor_elements(const temper_context* t, uint32_t index, temper_te
   return in_range ? t->pack.workload(index).elements[which] : 0;
 }
 
+uint32_t temper_workload_occurrences(const temper_context* t, uint32_t index) {
+  return index < temper_workload_count(t) ? t->pack.workload(index).count : 0;
+}
+
 size_t temper_tuning_bytes(const temper_context* t) { return t == nullptr ? 0 : t->tuning_bytes; }
 
 temper_status temper_tune_start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes) {

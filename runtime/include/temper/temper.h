@@ -63,6 +63,8 @@ temper_status temper_find_workload(const temper_context* t, const char* name, ui
 const char* temper_workload_name(const temper_context* t, uint32_t index);
 /// Elements of one tensor of the workload; 0 when absent or out of range.
 size_t temper_tensor_elements(const temper_context* t, uint32_t index, temper_tensor which);
+/// How often the network executes the workload: the weight of its time in totals. 0 when out of range.
+uint32_t temper_workload_occurrences(const temper_context* t, uint32_t index);
 
 /// Limits of one tuning run; whichever comes first. 0 in `trials` or `trials_per_workload`: no such limit.
 typedef struct temper_budget {
