@@ -28,17 +28,38 @@ typedef struct temper_table {
   size_t data_bytes;
 } temper_table;
 
+/// What a firmware pays for only where its config points to it: the code that reads tuned tables, and the learner of
+/// the `learning` profile. Opaque.
+typedef struct temper_table_functions temper_table_functions;
+extern const temper_table_functions temper_table_reader;
+typedef struct temper_learning_functions temper_learning_functions;
+extern const temper_learning_functions temper_learning;
+
+/// One more memory of the board (tightly coupled, external), besides the one lent to temper_tune_start.
+typedef struct temper_memory {
+  void* data;  ///< aligned to 64 bytes
+  size_t bytes;
+} temper_memory;
+
 typedef struct temper_config {
   const temper_pack* pack;
   const temper_port* port;
   temper_facts facts;          ///< of this device; THREADS bounds how many threads plans use
   const temper_table* tables;  ///< searched in order after the history; may be NULL
   uint32_t table_count;
-  uint32_t max_trials;   ///< trials remembered over all workloads (history included); bounds the arena
-  uint64_t target_hash;  ///< identifies the target's name; part of the fingerprint
+  const temper_table_functions* table_reader;  ///< &temper_table_reader; NULL: tables are not read
+  const temper_learning_functions* learning;   ///< &temper_learning; NULL: the analytic prior alone guides the search
+  const temper_memory* memories;  ///< number 1 and on of those that plans name; TEMPER_FACT_MEMORIES is count + 1
+  uint32_t memory_count;
+  uint32_t max_trials;   ///< trials remembered of one workload (history included); bounds the arena
+  uint64_t target_hash;  ///< identifies the target's name; part of the fingerprint; 0: FNV-1a of the pack's target
   uint32_t core_type;    ///< class of the core (temper_linux_core_type, CPUID, MIDR), 0: unknown; likewise
   uint64_t seed;
 } temper_config;
+
+/// The facts of the machine that the pack was made for, a start where nothing probes them. TEMPER_NOT_FOUND when the
+/// pack tells none; TEMPER_BAD_DATA or TEMPER_BAD_VERSION when it does not verify.
+temper_status temper_nominal_facts(const temper_pack* pack, temper_facts* facts);
 
 /// One part of what the arena must hold, and why.
 typedef struct temper_need {
@@ -88,6 +109,9 @@ typedef struct temper_progress {
 /// TEMPER_UNSUPPORTED when the pack has no kernels; TEMPER_INVALID_ARGUMENT while another run goes on.
 temper_status temper_tune_start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes);
 size_t temper_tuning_bytes(const temper_context* t);
+/// As temper_tune_start, for a run that only measures: random configs and neighbours of the best, appended to the
+/// history as trials. Commits nothing. Stepped and stopped as a tuning run is.
+temper_status temper_collect_start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes);
 /// One bounded step. TEMPER_MORE while there is work, TEMPER_OK when the run is complete (winners committed), else why
 /// it ended.
 temper_status temper_tune_step(temper_context* t, temper_progress* progress);
@@ -138,6 +162,7 @@ typedef struct temper_plan {
   uint32_t workspace_bytes;     ///< per thread, multiple of 64
   temper_tensor packed_tensor;  ///< TEMPER_TENSOR_COUNT: nothing is packed
   uint32_t packed_bytes;        ///< of the packed constant; 0 when none
+  uint32_t memory;              ///< where packed constant and workspace were meant to lie: 0 the board's usual memory
   int32_t
       pack_layout[11];  ///< groups, group stride, n, n stride, n block, k0, stride, k1, stride, k2, stride (elements)
   uint32_t arg_count;
