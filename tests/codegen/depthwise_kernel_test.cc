@@ -5,45 +5,10 @@
 
 #include "codegen/kernel_compiler.h"
 #include "tests/codegen/naive_kernel.h"
+#include "tests/codegen/random_kernels.h"
 
 namespace temper {
 namespace {
-
-int32_t pick(std::mt19937& random, std::initializer_list<int32_t> values) {
-  return values.begin()[random() % values.size()];
-}
-
-int32_t between(std::mt19937& random, int32_t low, int32_t high) {
-  return low + static_cast<int32_t>(random() % static_cast<uint32_t>(high - low + 1));
-}
-
-Workload random_depthwise(std::mt19937& random) {
-  Workload workload;
-  workload.op = Operator::kConv2d;
-  Conv2dShape& s = workload.conv;
-  s.batch = pick(random, {1, 1, 2});
-  s.channels = s.out_channels = s.groups = pick(random, {2, 3, 8, 16, 17, 24, 32, 40});
-  s.kernel_h = pick(random, {1, 2, 3, 3, 5});
-  s.kernel_w = pick(random, {1, 3, 3, 4, 9});
-  s.stride_h = pick(random, {1, 1, 2, 3});
-  s.stride_w = pick(random, {1, 1, 2, 3});
-  s.dilation_h = pick(random, {1, 1, 2});
-  s.dilation_w = pick(random, {1, 1, 2});
-  s.height = std::max(between(random, 1, 14), s.dilation_h * (s.kernel_h - 1) + 1);
-  s.width = std::max(between(random, 1, 40), s.dilation_w * (s.kernel_w - 1) + 1);
-  s.pad_top = between(random, 0, 3);
-  s.pad_left = between(random, 0, 3);
-  s.pad_bottom = between(random, 0, 3);
-  s.pad_right = between(random, 0, 3);
-  s.layout = random() % 2 == 0 ? Layout::kNchw : Layout::kNhwc;
-  s.filter_constant = random() % 4 != 0;
-  workload.epilogue.bias = random() % 2 == 0;
-  workload.epilogue.addend = random() % 3 == 0;
-  workload.epilogue.activation = static_cast<Activation>(random() % 3);
-  workload.epilogue.low = -3.0f;
-  workload.epilogue.high = 6.0f;
-  return workload;
-}
 
 void check_depthwise(KernelLoader& loader, const Target& target, const KernelCase& one, KernelMode mode,
                      std::mt19937& random) {
@@ -67,7 +32,7 @@ void check_depthwise(KernelLoader& loader, const Target& target, const KernelCas
   }
   out.poison();
   const std::vector<float> expected = naive_depthwise(d, image.data(), filter.data(), bias.data(), addend.data());
-  const bool packs = d[kDwChannelsLast] != 0 && d[kDwFilterConstant] != 0;
+  const bool packs = packs_depthwise_filter(d, one.knobs);
   const std::vector<float> constant =
       packs ? packed_depthwise_filter(d, filter.data(), one.knobs[kDwKnobVectors] * one.knobs[kDwKnobLanes])
             : std::vector<float>{};
@@ -103,10 +68,7 @@ TEST_CASE("a depthwise kernel equals the naive sum for random windows, layouts, 
       const KernelMode mode = i % 2 == 0 ? KernelMode::kBaked : KernelMode::kPack;
       KernelCase one;
       one.dims = dims_of(random_depthwise(random));
-      const int32_t lanes = random() % 4 == 0 ? std::max(1, target.lanes / 2) : target.lanes;
-      const int32_t vectors = one.dims[kDwChannelsLast] != 0 ? pick(random, {1, 2, 3}) : 1;
-      one.knobs = {pick(random, {1, 2, 4, 5}),         pick(random, {1, 2, 3}),           vectors, lanes,
-                   static_cast<int32_t>(random() % 2), pick(random, {1, 2, 3, 7, 100000})};
+      one.knobs = random_depthwise_knobs(random, one.dims, target);
       CAPTURE(i);
       check_depthwise(*loader, target, one, mode, random);
     }

@@ -2,114 +2,14 @@
 
 #include <doctest/doctest.h>
 
-#include <bit>
 #include <random>
 
 #include "schedules/templates.h"
 #include "tests/codegen/naive_kernel.h"
+#include "tests/codegen/random_kernels.h"
 
 namespace temper {
 namespace {
-
-int32_t pick(std::mt19937& random, std::initializer_list<int32_t> values) {
-  return values.begin()[random() % values.size()];
-}
-
-int32_t between(std::mt19937& random, int32_t low, int32_t high) {
-  return low + static_cast<int32_t>(random() % static_cast<uint32_t>(high - low + 1));
-}
-
-/// Lengths that end a tile early, exactly, or just after it.
-int32_t length(std::mt19937& random) { return random() % 4 == 0 ? 1 : between(random, 1, 70); }
-
-void random_epilogue(std::mt19937& random, Workload& workload) {
-  Epilogue& epilogue = workload.epilogue;
-  epilogue.bias = random() % 2 == 0;
-  epilogue.addend = random() % 3 == 0;
-  epilogue.activation = static_cast<Activation>(random() % 3);
-  if (epilogue.activation == Activation::kClip) {
-    epilogue.low = -3.0f;
-    epilogue.high = 6.0f;
-  }
-}
-
-Workload random_matmul(std::mt19937& random) {
-  Workload workload;
-  workload.op = Operator::kMatmul;
-  MatmulShape& s = workload.matmul;
-  s.batch = pick(random, {1, 1, 1, 2, 3});
-  s.m = length(random);
-  s.n = length(random);
-  s.k = length(random);
-  s.transpose_a = random() % 3 == 0;
-  s.transpose_b = random() % 3 == 0;
-  s.a_shared = random() % 4 == 0;
-  s.b_shared = random() % 2 == 0;
-  const auto constant = random() % 3;
-  s.a_constant = constant == 1;
-  s.b_constant = constant == 2;
-  random_epilogue(random, workload);
-  return workload;
-}
-
-Workload random_conv(std::mt19937& random) {
-  Workload workload;
-  workload.op = Operator::kConv2d;
-  Conv2dShape& s = workload.conv;
-  s.groups = pick(random, {1, 1, 1, 2, 3});
-  s.batch = pick(random, {1, 1, 2});
-  s.channels = s.groups * pick(random, {1, 2, 3, 5, 8, 17, 70});
-  s.out_channels = s.groups * pick(random, {2, 3, 8, 20, 33});
-  s.height = between(random, 1, 12);
-  s.width = between(random, 1, 24);
-  s.kernel_h = pick(random, {1, 1, 2, 3, 5});
-  s.kernel_w = pick(random, {1, 1, 3, 3, 4});
-  s.stride_h = pick(random, {1, 1, 2, 3});
-  s.stride_w = pick(random, {1, 1, 2, 3});
-  s.dilation_h = pick(random, {1, 1, 2});
-  s.dilation_w = pick(random, {1, 1, 2});
-  s.pad_top = between(random, 0, 3);
-  s.pad_left = between(random, 0, 3);
-  s.pad_bottom = between(random, 0, 3);
-  s.pad_right = between(random, 0, 3);
-  s.height = std::max(s.height, s.dilation_h * (s.kernel_h - 1) + 1);
-  s.width = std::max(s.width, s.dilation_w * (s.kernel_w - 1) + 1);
-  s.layout = random() % 2 == 0 ? Layout::kNchw : Layout::kNhwc;
-  s.filter_constant = random() % 2 == 0;
-  random_epilogue(random, workload);
-  return workload;
-}
-
-std::vector<int32_t> random_gemm_knobs(std::mt19937& random, const std::vector<int32_t>& dims, const Target& target) {
-  std::vector<int32_t> knobs(kGemmKnobCount);
-  knobs[kKnobTileM] = pick(random, {1, 2, 3, 4, 6, 8, 14});
-  knobs[kKnobTileVectors] = pick(random, {1, 2, 3});
-  knobs[kKnobLanes] = random() % 4 == 0 ? std::max(1, target.lanes / 2) : target.lanes;
-  knobs[kKnobUnrollK] = pick(random, {1, 2, 4});
-  std::vector<int32_t> a = {kPanel}, b = {kPanel};
-  if (dims[kGemmView] != kViewImageIsA) {
-    a.push_back(kDirect);
-  }
-  if (dims[kGemmView] != kViewImageIsB || random() % 2 == 0) {
-    a.push_back(kRows);
-  }
-  if (dims[kGemmBN] == 1 && dims[kGemmView] == kViewPlain) {
-    b.push_back(kDirect);
-  }
-  knobs[kKnobA] = a[random() % a.size()];
-  knobs[kKnobB] = b[random() % b.size()];
-  // An image changes with every execution; the filter beside it may be packed once.
-  if (dims[kGemmAConstant] != 0 && random() % 2 == 0) {
-    knobs[kKnobA] = kConstant;
-  } else if (dims[kGemmBConstant] != 0 && random() % 2 == 0) {
-    knobs[kKnobB] = kConstant;
-  }
-  knobs[kKnobBlockM] = pick(random, {1, 8, 24, 64, 100000});
-  knobs[kKnobBlockN] = pick(random, {1, 16, 48, 100000});
-  knobs[kKnobBlockK] = pick(random, {1, 7, 16, 32, 100000});
-  knobs[kKnobInnerLoop] = static_cast<int32_t>(random() % 2);
-  return knobs;
-}
 
 /// Runs the kernel over the grid cut into pieces, all tensors ending (or starting) at inaccessible pages; compares
 /// exactly.
@@ -194,12 +94,8 @@ TEST_CASE("a convolution kernel equals the naive sum for random shapes, layouts,
     CAPTURE(target.name);
     for (int i = 0; i < 50; ++i) {
       const KernelMode mode = i % 2 == 0 ? KernelMode::kBaked : KernelMode::kPack;
-      Workload workload = random_conv(random);
-      while (template_of(workload) != TemplateId::kGemm) {
-        workload = random_conv(random);
-      }
       KernelCase one;
-      one.dims = dims_of(workload);
+      one.dims = dims_of(random_conv(random));
       one.knobs = random_gemm_knobs(random, one.dims, target);
       CAPTURE(i);
       check_gemm(*loader, target, one, mode, random);

@@ -234,6 +234,10 @@ std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float
   return out;
 }
 
+bool packs_depthwise_filter(const std::vector<int32_t>& dims, const std::vector<int32_t>&) {
+  return dims[kDwChannelsLast] != 0 && dims[kDwFilterConstant] != 0;
+}
+
 std::vector<float> packed_depthwise_filter(const std::vector<int32_t>& dims, const float* filter, int32_t block) {
   const int32_t taps = dims[kDwKernelH] * dims[kDwKernelW];
   std::vector<float> packed(static_cast<size_t>(round_up(dims[kDwC], block) * taps), 0.0f);

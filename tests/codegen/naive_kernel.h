@@ -54,6 +54,8 @@ size_t gemm_workspace_floats(const std::vector<int32_t>& dims, const std::vector
 
 std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float* image, const float* filter,
                                    const float* bias, const float* addend);
+/// Whether the kernel of these knobs reads a packed filter.
+bool packs_depthwise_filter(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs);
 /// [ceil(C / block)][kh][kw][block].
 std::vector<float> packed_depthwise_filter(const std::vector<int32_t>& dims, const float* filter, int32_t block);
 int32_t depthwise_items(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs);
