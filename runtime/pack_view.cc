@@ -291,6 +291,15 @@ WorkloadView PackView::workload(uint32_t index) const {
   return view;
 }
 
+uint32_t PackView::find_workload(uint64_t key) const {
+  const auto* workloads = pack_of(root_)->workloads();
+  uint32_t index = 0;
+  while (index < workloads->size() && workloads->Get(index)->key() != key) {
+    ++index;
+  }
+  return index;
+}
+
 VariantView PackView::variant(uint32_t index) const {
   const auto* table = pack_of(root_)->variants()->Get(index);
   return {table->template_index(), view_of(table->values()), table->kernel()};

@@ -68,6 +68,7 @@ class PackView {
   uint32_t variant_count() const;  ///< 0: the runner builds any config
   TemplateView get_template(uint32_t index) const;
   WorkloadView workload(uint32_t index) const;
+  uint32_t find_workload(uint64_t key) const;  ///< workload_count() when there is none with this key
   VariantView variant(uint32_t index) const;
   temper_kernel kernel(uint32_t index) const;  ///< nullptr when the pack has no kernels
   uint32_t longest_program() const;            ///< instructions
