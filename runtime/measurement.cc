@@ -4,8 +4,9 @@ namespace temper {
 namespace {
 
 // A first call this many times longer than a sample need be counts as one: warming up is a small share of it.
-constexpr uint64_t kWarmFactor = 8;
+constexpr uint32_t kWarmFactor = 8;
 constexpr uint32_t kGrowth = 16;
+constexpr uint32_t kMaxScaled = (1u << 30) - 1;
 
 }  // namespace
 
@@ -25,84 +26,92 @@ uint32_t sort_median(Span<uint32_t> values) {
   return low + (values[values.size / 2] - low) / 2;
 }
 
-uint32_t calls_per_sample(uint64_t min_sample_ns, uint64_t per_call_ns) {
-  if (per_call_ns >= min_sample_ns) {
+uint32_t calls_per_sample(uint32_t min_sample, uint64_t per_call) {
+  if (per_call >= min_sample) {
     return 1;
   }
-  const uint64_t number = per_call_ns == 0 ? kMaxCallsPerSample : (min_sample_ns + per_call_ns - 1) / per_call_ns;
-  return number > kMaxCallsPerSample ? kMaxCallsPerSample : static_cast<uint32_t>(number);
+  const uint32_t each = static_cast<uint32_t>(per_call);
+  const uint32_t number = each == 0 ? kMaxCallsPerSample : (min_sample + each - 1) / each;
+  return number > kMaxCallsPerSample ? kMaxCallsPerSample : number;
 }
 
 Measurement::Measurement(const MeasurementLimits& limits, uint64_t incumbent_ns)
-    : limits_(limits), incumbent_ns_(incumbent_ns) {
-  if (limits_.max_samples == 0 || limits_.max_samples > kMaxSamples) {
-    limits_.max_samples = kMaxSamples;
-  }
-  if (limits_.min_samples == 0) {
-    limits_.min_samples = 1;
-  }
-  if (limits_.min_samples > limits_.max_samples) {
-    limits_.min_samples = limits_.max_samples;
-  }
+    : min_sample_(limits.min_sample_ns),
+      max_total_(limits.max_total_ns),
+      min_samples_(limits.min_samples == 0 ? uint8_t{1} : limits.min_samples),
+      max_samples_(limits.max_samples == 0 || limits.max_samples > kMaxSamples ? uint8_t{kMaxSamples}
+                                                                               : limits.max_samples),
+      target_spread_permille_(limits.target_spread_permille) {
+  min_samples_ = min_samples_ > max_samples_ ? max_samples_ : min_samples_;
+  const uint32_t incumbent = scale(incumbent_ns);
+  cut_ = incumbent / 100 * limits.cut_percent + incumbent % 100 * limits.cut_percent / 100;
 }
 
-void Measurement::keep(uint64_t per_call_ns) {
-  if (count_ == 0) {
-    for (shift_ = 0; per_call_ns >> shift_ >> 30 != 0;) {
-      ++shift_;
-    }
+// The time in this measurement's unit, saturated. Until a sample is kept the unit grows with what is to be told.
+uint32_t Measurement::scale(uint64_t ns) {
+  while (count_ == 0 && ns >> shift_ > kMaxScaled) {
+    ++shift_;
+    cut_ >>= 1;
+    total_ >>= 1;
+    min_sample_ >>= 1;
+    max_total_ >>= 1;
   }
-  const uint64_t scaled = per_call_ns >> shift_;
-  samples_[count_++] = scaled > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(scaled);
-  fastest_ns_ = fastest_ns_ == 0 || per_call_ns < fastest_ns_ ? per_call_ns : fastest_ns_;
+  const uint64_t scaled = ns >> shift_;
+  return scaled >> 32 != 0 ? UINT32_MAX : static_cast<uint32_t>(scaled);
 }
 
-void Measurement::lengthen(uint64_t elapsed_ns) {
-  if (elapsed_ns == 0 && number_ >= kMaxCallsPerSample) {
+void Measurement::keep(uint32_t elapsed) {
+  const uint32_t per_call = elapsed < number_ ? 1 : elapsed / number_;
+  samples_[count_++] = per_call;
+  fastest_ = fastest_ == 0 || per_call < fastest_ ? per_call : fastest_;
+}
+
+void Measurement::lengthen(uint32_t elapsed) {
+  if (elapsed == 0 && number_ >= kMaxCallsPerSample) {
     clock_stands_ = true;
     keep(1);
     state_ = MeasurementState::kDone;
     return;
   }
-  const uint64_t per_call = elapsed_ns / number_;
-  const uint32_t wanted = calls_per_sample(limits_.min_sample_ns, per_call);
-  const uint32_t most = number_ > kMaxCallsPerSample / kGrowth ? kMaxCallsPerSample : number_ * kGrowth;
+  const uint32_t per_call = elapsed / number_;
   // An unresolved time says nothing of the next one, so growth is stepwise until the clock moves.
-  number_ = per_call == 0 || wanted > kMaxCallsPerSample ? most : wanted;
+  if (per_call != 0) {
+    number_ = calls_per_sample(min_sample_, per_call);
+  } else {
+    number_ = number_ > kMaxCallsPerSample / kGrowth ? kMaxCallsPerSample : number_ * kGrowth;
+  }
 }
 
 void Measurement::add(uint64_t elapsed_ns) {
   if (state_ != MeasurementState::kMore) {
     return;
   }
-  total_ns_ += elapsed_ns;
-  const uint64_t cut_ns = incumbent_ns_ / 100 * limits_.cut_percent + incumbent_ns_ % 100 * limits_.cut_percent / 100;
-  if (!warm_ && elapsed_ns != 0) {
-    warm_ = true;
-    if (elapsed_ns < limits_.min_sample_ns * kWarmFactor) {
-      // A cold call may take twice as long as a warm one; beyond that the candidate is lost already.
-      if (incumbent_ns_ != 0 && number_ == 1 && elapsed_ns > 2 * cut_ns && elapsed_ns >= limits_.min_sample_ns) {
-        keep(elapsed_ns);
-        state_ = MeasurementState::kTooSlow;
-        return;
-      }
-      lengthen(elapsed_ns);
+  const uint32_t elapsed = scale(elapsed_ns);
+  total_ = total_ + elapsed < total_ ? UINT32_MAX : total_ + elapsed;
+  const bool first = !warm_ && elapsed != 0;
+  warm_ = warm_ || first;
+  if (first && elapsed < min_sample_ * kWarmFactor) {
+    // A cold call may take twice as long as a warm one; beyond that the candidate is lost already.
+    if (cut_ == 0 || number_ != 1 || elapsed < min_sample_ || elapsed / 2 <= cut_) {
+      lengthen(elapsed);
       return;
     }
-  } else if (elapsed_ns == 0 || (number_ < kMaxCallsPerSample && elapsed_ns < limits_.min_sample_ns / 4)) {
-    lengthen(elapsed_ns);
+  } else if (!first && (elapsed == 0 || (number_ < kMaxCallsPerSample && elapsed < min_sample_ / 4))) {
+    lengthen(elapsed);
     return;
   }
-  keep(elapsed_ns < number_ ? 1 : elapsed_ns / number_);
-  if (incumbent_ns_ != 0 && fastest_ns_ > cut_ns) {
+  keep(elapsed);
+  if (cut_ != 0 && fastest_ > cut_) {
     state_ = MeasurementState::kTooSlow;
-    return;
-  }
-  const bool enough = count_ >= limits_.min_samples;
-  if (count_ >= limits_.max_samples || (enough && total_ns_ >= limits_.max_total_ns) ||
-      (enough && uint64_t{spread()} * 1000 <= uint64_t{median()} * limits_.target_spread_permille)) {
+  } else if (settled()) {
     state_ = MeasurementState::kDone;
   }
+}
+
+bool Measurement::settled() const {
+  return count_ >= max_samples_ ||
+         (count_ >= min_samples_ &&
+          (total_ >= max_total_ || uint64_t{spread()} * 1000 <= uint64_t{median()} * target_spread_permille_));
 }
 
 bool Measurement::finish() {

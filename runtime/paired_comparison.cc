@@ -1,7 +1,5 @@
 #include "runtime/paired_comparison.h"
 
-#include "runtime/measurement.h"
-
 namespace temper {
 namespace {
 
@@ -21,9 +19,9 @@ void PairedComparison::add(uint32_t contestant, uint64_t elapsed_ns, uint32_t ca
   if (round_count_ >= kMaxRounds) {
     return;
   }
-  const uint64_t most = UINT64_MAX >> kScaledBits;
-  const uint64_t bounded = elapsed_ns < most ? elapsed_ns : most;
-  const uint64_t scaled = (shift_ >= 0 ? bounded << shift_ : bounded >> -shift_) / (calls == 0 ? 1 : calls);
+  const uint64_t bounded = elapsed_ns >> (64 - kScaledBits) != 0 ? UINT64_MAX >> kScaledBits : elapsed_ns;
+  const uint64_t shifted = shift_ >= 0 ? bounded << shift_ : bounded >> -shift_;
+  const uint32_t scaled = (shifted >> 32 != 0 ? UINT32_MAX : static_cast<uint32_t>(shifted)) / (calls == 0 ? 1 : calls);
   time_[contestant][round_count_] = static_cast<uint16_t>(scaled < 1 ? 1 : scaled > UINT16_MAX ? UINT16_MAX : scaled);
 }
 
@@ -86,14 +84,23 @@ Verdict PairedComparison::verdict(uint32_t contestant, bool last) const {
   return promising && !last ? Verdict::kOpen : Verdict::kNotFaster;
 }
 
+// The lower of the middle two where their number is even: no copy to sort is needed.
 uint64_t PairedComparison::median_ns(uint32_t contestant) const {
-  uint32_t sorted[kMaxRounds];
+  const uint16_t* const times = time_[contestant];
   const uint32_t n = round_count_;
+  uint32_t median = 0;
   for (uint32_t i = 0; i < n; ++i) {
-    sorted[i] = time_[contestant][i];
+    uint32_t faster = 0;
+    uint32_t not_slower = 0;
+    for (uint32_t j = 0; j < n; ++j) {
+      faster += times[j] < times[i] ? 1 : 0;
+      not_slower += times[j] <= times[i] ? 1 : 0;
+    }
+    if (faster <= (n - 1) / 2 && not_slower > (n - 1) / 2) {
+      median = times[i];
+    }
   }
-  const uint64_t median = sort_median({sorted, n});
-  const uint64_t ns = shift_ >= 0 ? median >> shift_ : median << -shift_;
+  const uint64_t ns = shift_ >= 0 ? uint64_t{median} >> shift_ : uint64_t{median} << -shift_;
   return ns < 1 && n > 0 ? 1 : ns;
 }
 

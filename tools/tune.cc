@@ -104,7 +104,7 @@ Result<TuningSettings> settings_of(const TuneCommand& command) {
         static_cast<uint8_t>(command.repeat);
   }
   if (command.min_repeat_ms > 0) {
-    settings.tuner.measurement.min_sample_ns = static_cast<uint64_t>(command.min_repeat_ms * 1e6);
+    settings.tuner.measurement.min_sample_ns = static_cast<uint32_t>(std::min(command.min_repeat_ms * 1e6, 4e9));
   }
   settings.threads = command.threads;
   settings.workers = command.workers;
