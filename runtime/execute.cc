@@ -30,11 +30,8 @@ bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) 
 
 // One row of the packed form: n_block elements n_stride apart, zeros past the last.
 void pack_row(const float* from, size_t n_stride, int32_t whole, int32_t n_block, float** to) {
-  for (int32_t i = 0; i < whole; ++i) {
-    *(*to)++ = from[static_cast<size_t>(i) * n_stride];
-  }
-  for (int32_t i = whole; i < n_block; ++i) {
-    *(*to)++ = 0.0f;
+  for (int32_t i = 0; i < n_block; ++i) {
+    *(*to)++ = i < whole ? from[static_cast<size_t>(i) * n_stride] : 0.0f;
   }
 }
 

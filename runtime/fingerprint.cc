@@ -1,7 +1,5 @@
 #include "runtime/fingerprint.h"
 
-#include <cstring>
-
 namespace temper {
 namespace {
 
@@ -12,37 +10,41 @@ bool changed(uint32_t a, uint32_t b) {
   return larger - smaller > larger / 10;
 }
 
-enum Comparison : uint8_t { kExact, kMeasured };
+constexpr uint8_t kNoFact = 0xFF;
 
-// The persisted layout, field by field; a loop over it is half the size of comparing by name.
+// The persisted layout, field by field, and the fact that fills it; loops over it are half the size of code by name.
 struct Field {
-  uint8_t offset, bytes;
-  Comparison comparison;
-  uint16_t bit;
+  uint8_t offset, bytes, bit, fact;
 };
 constexpr Field kFields[] = {
-    {0, 4, kExact, kFingerprintTarget},     {4, 4, kExact, kFingerprintTarget},
-    {8, 4, kExact, kFingerprintCoreType},   {12, 2, kMeasured, kFingerprintCores},
-    {14, 2, kExact, kFingerprintThreads},   {16, 2, kExact, kFingerprintVector},
-    {18, 2, kExact, kFingerprintVector},    {20, 4, kMeasured, kFingerprintCaches},
-    {24, 4, kMeasured, kFingerprintCaches}, {28, 4, kMeasured, kFingerprintCaches},
-    {32, 4, kMeasured, kFingerprintClock},  {36, 4, kMeasured, kFingerprintCopyRate},
-    {40, 4, kExact, kFingerprintDriver},    {44, 4, kExact, kFingerprintPack},
-    {48, 2, kExact, kFingerprintFeatures},  {50, 1, kExact, kFingerprintClockPolicy},
+    {0, 4, 0, kNoFact},  // target, in two halves
+    {4, 4, 0, kNoFact},  //
+    {8, 4, 1, kNoFact},  // core type
+    {12, 2, 2, TEMPER_FACT_CORES},
+    {14, 2, 3, TEMPER_FACT_THREADS},
+    {16, 2, 4, TEMPER_FACT_VECTOR_LANES},
+    {18, 2, 4, TEMPER_FACT_VECTOR_REGISTERS},
+    {20, 4, 5, TEMPER_FACT_L1D_BYTES},
+    {24, 4, 5, TEMPER_FACT_L2_BYTES},
+    {28, 4, 5, TEMPER_FACT_L3_BYTES},
+    {32, 4, 6, TEMPER_FACT_CLOCK_KHZ},
+    {36, 4, 7, TEMPER_FACT_COPY_MB_S},
+    {40, 4, 8, kNoFact},   // driver
+    {44, 4, 9, kNoFact},   // pack
+    {48, 2, 10, kNoFact},  // features
+    {50, 1, 11, kNoFact},  // clock policy
 };
+// Measured, not given: compared with tolerance.
+constexpr uint32_t kMeasured = kFingerprintCores | kFingerprintCaches | kFingerprintClock | kFingerprintCopyRate;
 static_assert(sizeof(Fingerprint) == 56, "layout is persisted");
 
 uint32_t value_of(const Fingerprint& from, const Field& field) {
+  const uint8_t* const at = reinterpret_cast<const uint8_t*>(&from) + field.offset;
   uint32_t value = 0;
-  std::memcpy(&value, reinterpret_cast<const uint8_t*>(&from) + field.offset, field.bytes);
+  for (uint32_t i = field.bytes; i > 0; --i) {
+    value = value << 8 | at[i - 1];
+  }
   return value;
-}
-
-uint32_t positive(int32_t value) { return value > 0 ? static_cast<uint32_t>(value) : 0; }
-
-uint16_t narrow(int32_t value) {
-  const uint32_t count = positive(value);
-  return count > UINT16_MAX ? UINT16_MAX : static_cast<uint16_t>(count);
 }
 
 }  // namespace
@@ -51,8 +53,9 @@ uint32_t compare(const Fingerprint& a, const Fingerprint& b) {
   uint32_t bits = 0;
   for (const Field& field : kFields) {
     const uint32_t of_a = value_of(a, field), of_b = value_of(b, field);
-    if (field.comparison == kExact ? of_a != of_b : changed(of_a, of_b)) {
-      bits |= field.bit;
+    const uint32_t bit = 1u << field.bit;
+    if ((kMeasured & bit) != 0 ? changed(of_a, of_b) : of_a != of_b) {
+      bits |= bit;
     }
   }
   return bits;
@@ -67,12 +70,19 @@ const char* fingerprint_field_name(uint32_t bit) {
 
 Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, uint32_t core_type, uint32_t driver,
                              uint32_t pack_hash, uint16_t feature_version) {
-  const int32_t* fact = facts.value;
-  return Fingerprint(target_hash, core_type, narrow(fact[TEMPER_FACT_CORES]), narrow(fact[TEMPER_FACT_THREADS]),
-                     narrow(fact[TEMPER_FACT_VECTOR_LANES]), narrow(fact[TEMPER_FACT_VECTOR_REGISTERS]),
-                     positive(fact[TEMPER_FACT_L1D_BYTES]), positive(fact[TEMPER_FACT_L2_BYTES]),
-                     positive(fact[TEMPER_FACT_L3_BYTES]), positive(fact[TEMPER_FACT_CLOCK_KHZ]),
-                     positive(fact[TEMPER_FACT_COPY_MB_S]), driver, pack_hash, feature_version, 0, 0);
+  Fingerprint made(target_hash, core_type, 0, 0, 0, 0, 0, 0, 0, 0, 0, driver, pack_hash, feature_version, 0, 0);
+  for (const Field& field : kFields) {
+    if (field.fact == kNoFact) {
+      continue;
+    }
+    const int32_t fact = facts.value[field.fact];
+    uint32_t value = fact > 0 ? static_cast<uint32_t>(fact) : 0;
+    value = field.bytes == 2 && value > UINT16_MAX ? UINT16_MAX : value;
+    for (uint32_t i = 0; i < field.bytes; ++i, value >>= 8) {
+      reinterpret_cast<uint8_t*>(&made)[field.offset + i] = static_cast<uint8_t>(value);
+    }
+  }
+  return made;
 }
 
 }  // namespace temper

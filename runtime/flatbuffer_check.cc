@@ -11,7 +11,11 @@ class Checker {
   Checker(Span<const uint8_t> data, const FlatbufferRules& rules)
       : data_(data.data), size_(static_cast<uint32_t>(data.size)), rules_(rules), tables_left_(size_ / 4) {}
 
-  bool root() { return size_ >= 8 && std::memcmp(data_ + 4, rules_.identifier, 4) == 0 && table(read<uint32_t>(0), 0); }
+  bool root() {
+    uint32_t identifier;
+    std::memcpy(&identifier, rules_.identifier, sizeof identifier);
+    return size_ >= 8 && read<uint32_t>(4) == identifier && table(read<uint32_t>(0), 0);
+  }
 
  private:
   // The caller has checked that it lies inside.
@@ -75,6 +79,12 @@ class Checker {
     return distance <= size_ && *target % 4 == 0 && inside(*target, 4);
   }
 
+  // A string: its length, that many characters, a zero.
+  bool terminated(uint32_t at) const {
+    const uint32_t length = read<uint32_t>(at);
+    return length < size_ - at - 4 && data_[at + 4 + length] == 0;
+  }
+
   bool vector(const FieldRule& rule, uint32_t at) {
     const uint32_t count = read<uint32_t>(at);
     const uint32_t first = at + 4;
@@ -83,14 +93,15 @@ class Checker {
       return false;
     }
     if (rule.kind == FieldKind::kString) {
-      return count < room && data_[first + count] == 0;
+      return terminated(at);
     }
     if (rule.kind == FieldKind::kVector) {
       return first % rule.detail == 0;
     }
     for (uint32_t i = 0; i < count; ++i) {
       uint32_t target;
-      if (!follow(first + 4 * i, &target) || !table(target, rule.detail)) {
+      if (!follow(first + 4 * i, &target) ||
+          !(rule.kind == FieldKind::kStringVector ? terminated(target) : table(target, rule.detail))) {
         return false;
       }
     }

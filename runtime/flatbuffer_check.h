@@ -11,7 +11,7 @@
 
 namespace temper {
 
-enum class FieldKind : uint8_t { kInline, kString, kVector, kTable, kTableVector };
+enum class FieldKind : uint8_t { kInline, kString, kVector, kTable, kTableVector, kStringVector };
 enum class Presence : uint8_t { kOptional, kRequired };
 
 /// One field of a table, in the order of its id in the schema.
@@ -32,6 +32,7 @@ constexpr FieldRule vector_field(uint8_t bytes, uint8_t alignment) {
 }
 constexpr FieldRule table_field(uint8_t table) { return {FieldKind::kTable, Presence::kRequired, 4, table}; }
 constexpr FieldRule tables_field(uint8_t table) { return {FieldKind::kTableVector, Presence::kRequired, 4, table}; }
+constexpr FieldRule strings_field() { return {FieldKind::kStringVector, Presence::kRequired, 4, 1}; }
 constexpr FieldRule optional(FieldRule rule) { return {rule.kind, Presence::kOptional, rule.bytes, rule.detail}; }
 
 /// The fields of table t are fields[starts[t]] to fields[starts[t + 1] - 1]; table 0 is the root. No table contains

@@ -1,56 +1,11 @@
 #include "runtime/plan.h"
 
+#include "runtime/pack_layout.h"
+
 namespace temper {
 namespace {
 
 constexpr int32_t kWorkspaceUnit = 64;
-
-// The layout's numbers, in the order of temper_plan::pack_layout.
-struct PackLayout {
-  int32_t groups, group_stride, n, n_stride, n_block, k[3][2];  // each k: count, stride
-};
-
-PackLayout layout_of(const int32_t numbers[11]) {
-  return {numbers[0], numbers[1], numbers[2],
-          numbers[3], numbers[4], {{numbers[5], numbers[6]}, {numbers[7], numbers[8]}, {numbers[9], numbers[10]}}};
-}
-
-// Counts positive, strides not negative, and the last element read lies inside the tensor.
-bool reads_inside(const PackLayout& layout, uint32_t elements) {
-  const int32_t loops[5][2] = {{layout.groups, layout.group_stride},
-                               {layout.n, layout.n_stride},
-                               {layout.k[0][0], layout.k[0][1]},
-                               {layout.k[1][0], layout.k[1][1]},
-                               {layout.k[2][0], layout.k[2][1]}};
-  uint64_t last = 0;
-  for (const auto& loop : loops) {
-    if (loop[0] <= 0 || loop[1] < 0) {
-      return false;
-    }
-    last += static_cast<uint64_t>(loop[0] - 1) * static_cast<uint32_t>(loop[1]);
-    if (last >= elements) {
-      return false;
-    }
-  }
-  return layout.n_block > 0;
-}
-
-// 0 when it does not fit into 31 bits.
-uint32_t packed_bytes_of(const PackLayout& layout) {
-  const uint32_t blocks = (static_cast<uint32_t>(layout.n) + static_cast<uint32_t>(layout.n_block) - 1) /
-                          static_cast<uint32_t>(layout.n_block);
-  const uint32_t factors[] = {static_cast<uint32_t>(layout.groups),  blocks,
-                              static_cast<uint32_t>(layout.n_block), static_cast<uint32_t>(layout.k[0][0]),
-                              static_cast<uint32_t>(layout.k[1][0]), static_cast<uint32_t>(layout.k[2][0])};
-  uint64_t bytes = sizeof(float);
-  for (const uint32_t factor : factors) {
-    bytes *= factor;
-    if (bytes > INT32_MAX) {
-      return 0;
-    }
-  }
-  return static_cast<uint32_t>(bytes);
-}
 
 Status bind_packing(const Shape& shape, const WorkloadView& workload, temper_plan* out) {
   out->packed_tensor = shape.packed_tensor;
@@ -58,11 +13,10 @@ Status bind_packing(const Shape& shape, const WorkloadView& workload, temper_pla
     return TEMPER_OK;
   }
   const bool constant = (workload.constants >> shape.packed_tensor & 1u) != 0;
-  const PackLayout layout = layout_of(shape.pack_layout);
-  if (shape.packed_tensor == TEMPER_OUT || !constant || !reads_inside(layout, workload.elements[shape.packed_tensor])) {
+  if (shape.packed_tensor == TEMPER_OUT || !constant) {
     return TEMPER_BAD_DATA;
   }
-  out->packed_bytes = packed_bytes_of(layout);
+  out->packed_bytes = packed_bytes_of(shape.pack_layout, workload.elements[shape.packed_tensor]);
   for (uint32_t i = 0; i < 11; ++i) {
     out->pack_layout[i] = shape.pack_layout[i];
   }

@@ -1,5 +1,6 @@
 #include "runtime/table_view.h"
 
+#include "runtime/crc32.h"
 #include "runtime/flatbuffer_check.h"
 
 namespace temper {
@@ -10,17 +11,22 @@ constexpr uint8_t kEntry = 1;
 constexpr FieldRule kFields[] = {
     scalar_field(2),  // TunedTable.version
     struct_field(sizeof(Fingerprint), alignof(Fingerprint)),
-    string_field(),        // target
-    tables_field(kEntry),  // entries
-    scalar_field(8),       // TableEntry.workload
-    scalar_field(2),       // template_id
-    scalar_field(2),       // template_version
-    scalar_field(8),       // default_ns
-    scalar_field(8),       // tuned_ns
+    string_field(),                // target
+    tables_field(kEntry),          // entries
+    optional(vector_field(8, 8)),  // keys
+    scalar_field(4),               // crc
+    optional(vector_field(sizeof(format::BakedEntry), alignof(format::BakedEntry))),
+    optional(strings_field()),     // names
+    optional(vector_field(4, 4)),  // by_name
+    scalar_field(8),               // TableEntry.workload
+    scalar_field(2),               // template_id
+    scalar_field(2),               // template_version
+    scalar_field(8),               // default_ns
+    scalar_field(8),               // tuned_ns
     vector_field(sizeof(format::KnobValue), alignof(format::KnobValue)),
     string_field(),  // name
 };
-constexpr uint8_t kStarts[] = {0, 4, 11};
+constexpr uint8_t kStarts[] = {0, 9, 16};
 static_assert(kStarts[2] == sizeof kFields / sizeof kFields[0], "the rules restate the schema");
 
 const format::TunedTable& table_of(const void* root) { return *static_cast<const format::TunedTable*>(root); }
@@ -36,10 +42,17 @@ bool ascending(const flatbuffers::Vector<const format::KnobValue*>& knobs) {
 
 const char* semantic_fault(const format::TunedTable& table) {
   const auto& entries = *table.entries();
+  const auto* const keys = table.keys();
+  if (keys != nullptr && keys->size() != entries.size()) {
+    return "not one key for each entry";
+  }
   for (uint32_t i = 0; i < entries.size(); ++i) {
     const auto& knobs = *entries.Get(i)->knobs();
     if (i != 0 && entries.Get(i)->workload() <= entries.Get(i - 1)->workload()) {
       return "the entries are not sorted by workload";
+    }
+    if (keys != nullptr && keys->Get(i) != entries.Get(i)->workload()) {
+      return "a key is not that of its entry";
     }
     if (knobs.size() > TEMPER_MAX_KNOBS || !ascending(knobs)) {
       return "an entry has too many knobs or unsorted ones";
@@ -57,21 +70,47 @@ Status refuse(temper_status status, const char* why, const char** reason) {
 
 }  // namespace
 
-Status TableView::open(const temper_table& table, TableView* out, const char** reason) {
-  *out = TableView();
+bool table_crc(const temper_table& table, uint32_t* crc, size_t* at) {
+  const uint8_t* const data = static_cast<const uint8_t*>(table.data);
+  const uint8_t* const field = flatbuffers::GetRoot<flatbuffers::Table>(data)->GetAddressOf(format::TunedTable::VT_CRC);
+  if (field == nullptr) {
+    return false;
+  }
+  *at = static_cast<size_t>(field - data);
+  *crc = crc32(crc32(0, data, *at), field + sizeof *crc, table.data_bytes - *at - sizeof *crc);
+  return true;
+}
+
+Status open_table(const temper_table& table, const format::TunedTable** out, const char** reason) {
   const Span<const uint8_t> data{static_cast<const uint8_t*>(table.data), table.data_bytes};
   if (!check_flatbuffer(data, {format::TunedTableIdentifier(), kFields, kStarts}).ok()) {
     return refuse(TEMPER_BAD_DATA, "not a tuned table, or damaged", reason);
   }
   const format::TunedTable& root = *flatbuffers::GetRoot<format::TunedTable>(table.data);
+  uint32_t crc = 0;
+  size_t at = 0;
   if (root.version() != kTableVersion) {
-    return refuse(TEMPER_BAD_VERSION, "a tuned table of another format version", reason);
+    return refuse(TEMPER_BAD_VERSION, "of another format version", reason);
   }
-  const char* const fault = semantic_fault(root);
+  if (table_crc(table, &crc, &at) && crc != root.crc()) {
+    return refuse(TEMPER_BAD_DATA, "damaged: its checksum differs", reason);
+  }
+  *out = &root;
+  return TEMPER_OK;
+}
+
+Status TableView::open(const temper_table& table, TableView* out, const char** reason) {
+  *out = TableView();
+  const format::TunedTable* root = nullptr;
+  const Status status = open_table(table, &root, reason);
+  if (!status.ok()) {
+    return status;
+  }
+  const char* const fault = semantic_fault(*root);
   if (fault != nullptr) {
     return refuse(TEMPER_BAD_DATA, fault, reason);
   }
-  out->root_ = &root;
+  out->root_ = root;
   return TEMPER_OK;
 }
 
@@ -88,9 +127,12 @@ TableEntryView TableView::entry(uint32_t index) const {
 
 Status TableView::find(uint64_t workload, TableEntryView* out) const {
   uint32_t low = 0, high = count();
+  const auto* const keys = high == 0 ? nullptr : table_of(root_).keys();
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
-    if (table_of(root_).entries()->Get(middle)->workload() < workload) {
+    // Side by side where the table has them: one read a step.
+    const uint64_t key = keys != nullptr ? keys->Get(middle) : table_of(root_).entries()->Get(middle)->workload();
+    if (key < workload) {
       low = middle + 1;
     } else {
       high = middle;

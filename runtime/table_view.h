@@ -16,8 +16,18 @@ struct TableEntryView {
   const char* name;
 };
 
+/// What every reader of a table asks first: FlatBuffers' own rules, the version and, where there is one, the checksum.
+/// The order of entries and what they hold is left to the reader. TEMPER_BAD_DATA or TEMPER_BAD_VERSION; *reason, when
+/// not null, gets a static text.
+Status open_table(const temper_table& table, const format::TunedTable** out, const char** reason);
+
+/// CRC-32 over all bytes of a table but those of its crc field, which lie at *at. False when it has none. FlatBuffers'
+/// own rules hold.
+bool table_crc(const temper_table& table, uint32_t* crc, size_t* at);
+
 class TableView {
  public:
+  /// A view left closed holds nothing. Statuses and *reason as open_table.
   static Status open(const temper_table& table, TableView* out, const char** reason);
   uint32_t count() const;
   TableEntryView entry(uint32_t index) const;

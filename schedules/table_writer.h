@@ -3,7 +3,9 @@
 // entries.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,17 +18,35 @@ struct TableKnob {
   uint16_t id, value;
 };
 
+inline constexpr uint32_t kNoConstant = UINT32_MAX;
+
+/// A plan as a baked table keeps it (format::BakedPlan).
+struct BakedPlan {
+  temper_plan plan{};               ///< all but kernel and args counts; threads: the most that are worth it
+  uint16_t kernel = 0;              ///< index
+  uint32_t constant = kNoConstant;  ///< index of the first prepacked one, of `count` that follow each other
+};
+
+/// What executes a workload without its space.
+struct BakedEntry {
+  std::array<uint32_t, TEMPER_TENSOR_COUNT> elements{};
+  uint32_t digest = 0;
+  uint32_t count = 1;
+  BakedPlan winner, fallback;
+};
+
 struct TableEntry {
   uint64_t workload = 0;  ///< key
   uint16_t template_id = 0, template_version = 0;
   uint64_t default_ns = 0, tuned_ns = 0;
   std::vector<TableKnob> knobs;  ///< any order
   std::string name;
+  std::optional<BakedEntry> baked = {};  ///< of all entries of a table or of none
 };
 
 /// Sorts entries and knobs; the result opens with TableView (checked here). Memory of the vector is aligned to 8 bytes.
-/// TEMPER_INVALID_ARGUMENT: a workload or a knob of an entry is there twice, or an entry has more than TEMPER_MAX_KNOBS
-/// knobs; the message names the entry.
+/// TEMPER_INVALID_ARGUMENT: a workload or a knob of an entry is there twice, an entry has more than TEMPER_MAX_KNOBS
+/// knobs, or not all that are baked; the message names the entry.
 Result<std::vector<uint8_t>> write_table(std::vector<TableEntry> entries, const Fingerprint& fingerprint,
                                          const std::string& target);
 
