@@ -20,6 +20,7 @@ Emitter::Emitter(llvm::Module& module, const Target& target, int32_t lanes)
       target_features_(target.features),
       vector_bits_(std::to_string(target.lanes * 32)),
       masks_(target.masked_stores && lanes > 1),
+      always_fused_(target.triple.rfind("x86_64", 0) != 0),
       strided_reach_(target.triple.rfind("x86_64", 0) == 0 ? 3 : 1),
       lanes_(lanes),
       integer_(module.getDataLayout().getIntPtrType(context_)),
@@ -302,7 +303,10 @@ Value* Emitter::splat(Value* scalar) {
 Value* Emitter::zero() { return llvm::Constant::getNullValue(vector_); }
 
 Value* Emitter::fma(Value* a, Value* b, Value* c) {
-  return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {c->getType()}, {a, b, c});
+  // x86 without FMA has no instruction; elsewhere the fused one is legal, but not all of LLVM's cores choose it by
+  // themselves (NEON of Armv7-A, Cortex-M4).
+  const llvm::Intrinsic::ID id = always_fused_ ? llvm::Intrinsic::fma : llvm::Intrinsic::fmuladd;
+  return b_.CreateIntrinsic(id, {c->getType()}, {a, b, c});
 }
 
 Value* Emitter::lane_numbers(int32_t first) {

@@ -98,7 +98,7 @@ class Emitter {
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
   std::string target_cpu_, target_features_, vector_bits_;
-  bool masks_;
+  bool masks_, always_fused_;
   size_t strided_reach_;
   int32_t lanes_;
   llvm::Type *integer_, *float_, *vector_;
