@@ -1,6 +1,6 @@
-#include "toolchains/cortex-m4/data_flash.h"
+#include "toolchains/boards/cortex_m/data_flash.h"
 
-enum { kSizeBytes = 32 * 1024, kProgramBytes = 8, kEraseBytes = 4096 };
+enum { kSizeBytes = 128 * 1024, kProgramBytes = 8, kEraseBytes = 4096 };
 
 // Kept inverted: memory is zero when the emulator starts, and that reads as erased.
 static uint8_t cells[kSizeBytes] __attribute__((section(".retained")));

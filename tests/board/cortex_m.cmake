@@ -1,0 +1,42 @@
+# The Cortex-M boards; included by CMakeLists.txt where the tools are there.
+add_firmware(cortex-m4 1)
+add_firmware(cortex-m7 1)
+add_firmware(cortex-m55 4)
+foreach(target cortex-m4 cortex-m7 cortex-m55)
+  add_test(NAME board_${target}_boots_tunes_resets_and_remembers
+    COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/${target} -DLIMITS=${CMAKE_CURRENT_SOURCE_DIR}/size_limits.cmake
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/boot_board.cmake)
+  set_tests_properties(board_${target}_boots_tunes_resets_and_remembers PROPERTIES TIMEOUT 300)
+endforeach()
+
+set(map ${CMAKE_CURRENT_BINARY_DIR}/cortex-m4/first_boot.map)
+add_test(NAME board_size_report
+  COMMAND ${CMAKE_COMMAND} -DMAP=${map} -DLIMITS=${CMAKE_CURRENT_SOURCE_DIR}/size_limits.cmake
+          -P ${CMAKE_CURRENT_SOURCE_DIR}/report_size.cmake)
+add_test(NAME board_size_report_notices_growth
+  COMMAND ${CMAKE_COMMAND} -DMAP=${map} -DLIMITS=${CMAKE_CURRENT_SOURCE_DIR}/vices/size_limits.cmake
+          -P ${CMAKE_CURRENT_SOURCE_DIR}/report_size.cmake)
+set_tests_properties(board_size_report_notices_growth PROPERTIES
+  PASS_REGULAR_EXPRESSION "core in flash is above its limit.*the firmware has grown")
+
+set(check_symbols ${CMAKE_COMMAND} -DNM=${ARM_NM} -DREADELF=${ARM_READELF})
+set(check_script -P ${CMAKE_CURRENT_SOURCE_DIR}/check_core_symbols.cmake)
+add_test(NAME board_core_asks_for_nothing_forbidden
+  COMMAND ${check_symbols} -DARCHIVE=${CMAKE_CURRENT_BINARY_DIR}/cortex-m4/temper/runtime/libtemper_runtime.a ${check_script})
+# The check is checked: each vice must be noticed under its name.
+ExternalProject_Add(vices
+  SOURCE_DIR ${CMAKE_CURRENT_SOURCE_DIR}/vices
+  BINARY_DIR ${CMAKE_CURRENT_BINARY_DIR}/vices
+  PREFIX ${CMAKE_CURRENT_BINARY_DIR}/external/vices
+  CMAKE_GENERATOR Ninja
+  CMAKE_ARGS -DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/toolchains/cortex-m4.cmake -DCMAKE_BUILD_TYPE=Release
+  BUILD_ALWAYS ON
+  INSTALL_COMMAND "")
+set(vices allocation exception rtti static_constructor float_library outside_symbol)
+set(messages "allocation: _Znwj" "exception: __cxa_throw" "RTTI: _ZTI4Base" "static constructor: _GLOBAL__sub_I"
+             "float library: __aeabi_d" "not on the list of outside symbols: puts")
+foreach(vice message IN ZIP_LISTS vices messages)
+  add_test(NAME board_check_notices_${vice}
+    COMMAND ${check_symbols} -DARCHIVE=${CMAKE_CURRENT_BINARY_DIR}/vices/libvice_${vice}.a ${check_script})
+  set_tests_properties(board_check_notices_${vice} PROPERTIES PASS_REGULAR_EXPRESSION "${message}")
+endforeach()

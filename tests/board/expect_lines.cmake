@@ -1,0 +1,10 @@
+# expect_lines(TEXT PATTERN...): fails unless each pattern matches behind the one before it.
+function(expect_lines text)
+  foreach(line IN LISTS ARGN)
+    if(NOT text MATCHES "${line}(.*)")
+      message(FATAL_ERROR "missing, or not in this order: ${line}\nin:\n${text}")
+    endif()
+    set(text "${CMAKE_MATCH_1}")
+  endforeach()
+endfunction()
+set(answered "from history, history: none, default [1-9][0-9]* ns[^\n]*, tuned [1-9][0-9]* ns")

@@ -1,0 +1,23 @@
+// What a run of the first-boot program is asked for: chosen when it was configured, changed by words "name=value" where
+// the board hands such on. Called by main.
+#ifndef TEMPER_TOOLCHAINS_FIRMWARE_OPTIONS_H
+#define TEMPER_TOOLCHAINS_FIRMWARE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum first_boot_mode { MODE_TUNE = 0, MODE_COUNT } first_boot_mode;
+
+typedef struct first_boot_options {
+  first_boot_mode mode;
+  uint32_t budget_ms, trials, trials_per_workload, max_trials;
+  uint32_t boots;  ///< the program ends in this one; those before it reset where the board can
+  uint32_t seed;
+  uint32_t dump;  ///< 0: the history is not printed
+} first_boot_options;
+
+/// False, after a message, for a word that is not understood.
+bool read_options(first_boot_options* options);
+const char* mode_name(first_boot_mode mode);
+
+#endif

@@ -1,0 +1,130 @@
+#include "toolchains/firmware/report.h"
+
+#include "toolchains/boards/board.h"
+#include "toolchains/firmware/console.h"
+
+enum { kMaxParts = 12 };
+
+OWN_FRAME void report_boot(const char* mode) {
+  static const char* const kCauses[BOARD_CAUSE_COUNT] = {"power-on", "reset", "alarm", "watchdog", "fault"};
+  say("boot ", board_boot_count(), ": after ");
+  board_print(kCauses[board_last_cause()]);
+  board_print(", board ");
+  board_print(board_name());
+  board_print(", target " TEMPER_TARGET ", profile " TEMPER_PROFILE ", mode ");
+  board_print(mode);
+  board_print("\n");
+}
+
+OWN_FRAME temper_status report_needs(const temper_config* config, size_t pool_bytes, size_t* total_bytes) {
+  temper_need parts[kMaxParts];
+  size_t count = 0;
+  const temper_status status = temper_requirements(config, parts, kMaxParts, &count, total_bytes);
+  if (status != TEMPER_OK) {
+    board_print("needs: ");
+    board_print(temper_status_name(status));
+    board_print(": the pack or the config is not usable\n");
+    return status;
+  }
+  for (size_t i = 0; i < count && i < kMaxParts; ++i) {
+    say("need ", parts[i].bytes, " bytes: ");
+    board_print(parts[i].part);
+    board_print("\n");
+  }
+  say("arena ", *total_bytes, " bytes");
+  say(" of a pool of ", pool_bytes, " bytes\n");
+  return TEMPER_OK;
+}
+
+OWN_FRAME bool report_tensors(const temper_context* t, size_t free_bytes) {
+  const size_t wanted = temper_tuning_bytes(t);
+  say("tensors ", wanted, " bytes for every candidate");
+  say(", ", free_bytes, " bytes left in the pool\n");
+  bool fits = true;
+  for (uint32_t w = 0; w < temper_workload_count(t); ++w) {
+    size_t bytes = 0;
+    for (int which = 0; which < TEMPER_TENSOR_COUNT; ++which) {
+      bytes += temper_tensor_elements(t, w, (temper_tensor)which) * sizeof(float);
+    }
+    if (bytes > free_bytes) {
+      board_print("does not fit: ");
+      board_print(temper_workload_name(t, w));
+      say(", its tensors take ", bytes, " bytes\n");
+      fits = false;
+    }
+  }
+  return fits;
+}
+
+static void say_time(const char* name, uint64_t time_ns) {
+  board_print(name);
+  say(" ", time_ns, " ns");
+  if (board_ns_per_instruction() != 0) {
+    say(" (", time_ns / board_ns_per_instruction(), " instructions)");
+  }
+}
+
+OWN_FRAME network_times report_answers(const temper_context* t) {
+  network_times sums = {0};
+  for (uint32_t w = 0; w < temper_workload_count(t); ++w) {
+    temper_answer answer;
+    board_print("workload ");
+    board_print(temper_workload_name(t, w));
+    say(": count ", temper_workload_occurrences(t, w), ", from ");
+    const temper_status status = temper_lookup(t, w, &answer);
+    if (status != TEMPER_OK) {
+      board_print(temper_status_name(status));
+      board_print("\n");
+      ++sums.unknown;
+      continue;
+    }
+    board_print(temper_source_name(answer.source));
+    board_print(", history: ");
+    board_print(temper_miss_name(answer.missed[TEMPER_SOURCE_HISTORY]));
+    if (answer.tuned_ns > 0) {
+      say_time(", default", answer.default_ns);
+      say_time(", tuned", answer.tuned_ns);
+      sums.default_ns += answer.default_ns * temper_workload_occurrences(t, w);
+      sums.tuned_ns += answer.tuned_ns * temper_workload_occurrences(t, w);
+    }
+    board_print("\n");
+    sums.unknown += answer.tuned_ns == 0 ? 1 : 0;
+    sums.from_history += answer.source == TEMPER_SOURCE_HISTORY ? 1 : 0;
+  }
+  if (sums.unknown == 0) {
+    say_time("total: default", sums.default_ns);
+    say_time(", tuned", sums.tuned_ns);
+    board_print(", ratio ");
+    say_ratio(sums.tuned_ns, sums.default_ns);
+    board_print("\n");
+  }
+  return sums;
+}
+
+OWN_FRAME void report_progress(temper_status status, const temper_progress* progress,
+                               const uint32_t outcomes[TEMPER_OUTCOME_COUNT]) {
+  board_print("ended: ");
+  board_print(temper_status_name(status));
+  say(", ", progress->trials, " trials");
+  say(", ", progress->elapsed_ns / 1000000, " ms\n");
+  board_print("outcomes:");
+  for (int outcome = 0; outcome < TEMPER_OUTCOME_COUNT; ++outcome) {
+    board_print(outcome == 0 ? " " : ", ");
+    board_print(temper_outcome_name((temper_outcome)outcome));
+    say(" ", outcomes[outcome], "");
+  }
+  board_print("\n");
+}
+
+OWN_FRAME void report_memory(void) {
+  const board_memory used = board_measure_memory();
+  if (used.stack_size == 0) {
+    return;
+  }
+  say("memory: flash ", used.flash_used, " of ");
+  say("", used.flash_size, " bytes, RAM ");
+  say("", used.ram_used, " of ");
+  say("", used.ram_size, " bytes, stack ");
+  say("", used.stack_used, " of ");
+  say("", used.stack_size, " bytes\n");
+}

@@ -1,0 +1,6 @@
+# Target x86_64-linux: x86-64; kernels use AVX2 and FMA, everything else the baseline.
+set(TEMPER_TARGET x86_64-linux)
+set(temper_triple x86_64-linux-gnu)
+set(temper_processor x86_64)
+set(temper_core_flags "-march=x86-64")
+include(${CMAKE_CURRENT_LIST_DIR}/linux_gnu.cmake)
