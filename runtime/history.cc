@@ -246,6 +246,17 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
   return report->frames == 0 && gap.foreign ? TEMPER_BAD_DATA : TEMPER_OK;
 }
 
+Status History::rescan(void* context, void (*visit)(void* context, const FrameView& frame)) {
+  if (storage_ == nullptr || !failure_.ok()) {
+    return failure_;
+  }
+  const History kept = *this;
+  ScanReport report{};
+  const Status status = scan(context, visit, end_ - filler_, &report);
+  *this = kept;
+  return status;
+}
+
 Status History::append(FrameType type, Span<const uint8_t> payload) { return append(type, payload, {}); }
 
 Status History::append(FrameType type, Span<const uint8_t> head, Span<const uint8_t> tail) {

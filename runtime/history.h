@@ -64,6 +64,10 @@ class History {
   Status open(const temper_storage* storage, Span<uint8_t> buffer, void* context,
               void (*visit)(void* context, const FrameView& frame), ScanReport* report);
 
+  /// Reads everything up to where the next frame goes once more, calling visit as open() does. The status of open(),
+  /// or of the append that failed, when the history is memory-only; TEMPER_STORAGE_* when reading fails now.
+  Status rescan(void* context, void (*visit)(void* context, const FrameView& frame));
+
   /// Appends one frame, reads it back and syncs. After the first failure the history is memory-only: later calls return
   /// the same status. TEMPER_STORAGE_FULL, TEMPER_STORAGE_ERROR; TEMPER_NOT_FOUND when there is no storage;
   /// TEMPER_INVALID_ARGUMENT when the payload exceeds kMaxPayload (the history stays writable).

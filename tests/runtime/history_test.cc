@@ -421,6 +421,36 @@ TEST_CASE("a storage or buffer that breaks its contract is refused") {
   CHECK(history.open(nullptr, small, nullptr, nullptr, &report) == TEMPER_INVALID_ARGUMENT);
 }
 
+TEST_CASE("a rescan shows what was there and what was appended since, and appending goes on behind it") {
+  RamStorage flash(4096, 8, 1024), file(4096, 1, 0);
+  for (RamStorage* ram : {&flash, &file}) {
+    CHECK(ScannedHistory(ram->storage()).append(FrameType::kTrial, {1, 2, 3}).ok());
+    std::vector<uint8_t> torn = ram->bytes();
+    if (ram == &file) {
+      torn.insert(torn.end(), {0x7E, 5, 9, 0, 0});  // of a frame that a power cut tore
+      ram->set_bytes(torn);
+    }
+    ScannedHistory scanned(ram->storage());
+    std::vector<Bytes> seen;
+    const auto visit = [](void* context, const FrameView& frame) {
+      if (frame.type != FrameType::kHeader) {
+        static_cast<std::vector<Bytes>*>(context)->emplace_back(frame.payload.begin(), frame.payload.end());
+      }
+    };
+    CHECK(scanned.history.rescan(&seen, visit).ok());
+    CHECK(seen == std::vector<Bytes>{{1, 2, 3}});
+    CHECK(scanned.append(FrameType::kTrial, {4}).ok());
+    seen.clear();
+    CHECK(scanned.history.rescan(&seen, visit).ok());
+    CHECK(seen == std::vector<Bytes>{{1, 2, 3}, {4}});
+    CHECK(scanned.append(FrameType::kTrial, {5}).ok());
+    CHECK(ScannedHistory(ram->storage()).payloads() == std::vector<Bytes>{{1, 2, 3}, {4}, {5}});
+    CHECK_FALSE(ram->misused());
+  }
+  History none;
+  CHECK(none.rescan(nullptr, nullptr).ok());
+}
+
 TEST_CASE("a history without storage keeps nothing and says so") {
   History history;
   CHECK_FALSE(history.writable());
