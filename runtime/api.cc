@@ -177,7 +177,7 @@ void count_parts(const temper_config* config, const PackView& pack, Arena& arena
   if (!status.ok()) {
     return status;
   }
-  status = PackView::open(*config->pack, pack, nullptr);
+  status = status_of(PackView::verify(*config->pack, pack));
   if (!status.ok()) {
     return status;
   }

@@ -15,7 +15,9 @@ namespace temper {
 inline constexpr uint16_t kPackVersion = 1;
 inline constexpr uint32_t kMaxFeatures = 48;
 inline constexpr uint32_t kMaxKnobValues = 64;
-inline constexpr uint32_t kShapeOutputs = 14;  ///< grid, workspace, packed tensor, 11 of the pack layout
+inline constexpr uint32_t kShapeOutputs = 14;  ///< grid, workspace, packed tensor, 11 of the pack layout; then memory
+
+inline constexpr uint32_t kProgramCount = 5;  ///< of a template
 
 enum class KnobKind : uint8_t { kCompile = 0, kRun = 1 };
 
@@ -31,8 +33,14 @@ struct TemplateView {
   const char* name;
   uint8_t dim_count, knob_count, compile_knob_count;
   Span<const int32_t> constants;
-  Program constraint, defaults, shape, features, prior;
+  Program programs[kProgramCount];
   const void* table;  ///< the FlatBuffers table, for knob()
+
+  const Program& constraint() const { return programs[0]; }
+  const Program& defaults() const { return programs[1]; }  ///< no outputs: each workload has default values
+  const Program& shape() const { return programs[2]; }
+  const Program& features() const { return programs[3]; }  ///< no outputs: the pack is for no learned model
+  const Program& prior() const { return programs[4]; }
   Knob knob(uint32_t index) const;
   Span<const uint16_t> values(uint32_t knob) const;  ///< knob(i).values, faster
 };
@@ -47,6 +55,7 @@ struct WorkloadView {
   uint16_t count;
   uint32_t digest;  ///< 0: unknown
   uint64_t flops;
+  Span<const uint16_t> default_values;  ///< one listed value per knob, or empty
 };
 
 struct VariantView {
@@ -55,14 +64,51 @@ struct VariantView {
   uint16_t kernel;
 };
 
+/// What a pack was refused for.
+enum class PackFault : uint8_t {
+  kNone,
+  kStructure,
+  kVersion,
+  kTemplateCount,
+  kTemplateId,
+  kDimCount,
+  kKnobCount,
+  kKnobValues,
+  kKnobKind,
+  kKnobId,
+  kProgram,
+  kProgramOutputs,
+  kWorkloadTemplate,
+  kWorkloadDims,
+  kWorkloadTensors,
+  kWorkloadTensorSize,
+  kWorkloadDefault,
+  kVariantCount,
+  kVariantTemplate,
+  kVariantValueCount,
+  kVariantValue,
+  kVariantKernel,
+  kCount
+};
+/// Static text; "none" for kNone.
+const char* pack_fault_text(PackFault fault);
+constexpr Status status_of(PackFault fault) {
+  return fault == PackFault::kNone ? TEMPER_OK : fault == PackFault::kVersion ? TEMPER_BAD_VERSION : TEMPER_BAD_DATA;
+}
+
 class PackView {
  public:
-  /// TEMPER_BAD_DATA or TEMPER_BAD_VERSION; *reason, when not null, gets a static text naming what failed.
+  /// Checks everything; *out is empty after a fault. What firmware calls: it links no texts.
+  static PackFault verify(const temper_pack& pack, PackView* out);
+  /// The same for tools. TEMPER_BAD_DATA or TEMPER_BAD_VERSION; *reason, when not null, gets the fault's text, or
+  /// nullptr.
   static Status open(const temper_pack& pack, PackView* out, const char** reason);
 
   uint32_t pack_hash() const;
   uint16_t feature_version() const;
   const char* target() const;
+  /// Nominal facts of the machine that the pack was made for, by temper_fact; empty when it tells none.
+  Span<const int32_t> facts() const;
   uint32_t template_count() const;
   uint32_t workload_count() const;
   uint32_t variant_count() const;  ///< 0: the runner builds any config
@@ -71,20 +117,15 @@ class PackView {
   uint32_t find_workload(uint64_t key) const;  ///< workload_count() when there is none with this key
   VariantView variant(uint32_t index) const;
   temper_kernel kernel(uint32_t index) const;  ///< nullptr when the pack has no kernels
-  uint32_t longest_program() const;            ///< instructions
-  uint32_t scratch_values() const;             ///< what Scratch::values and
-  uint32_t scratch_intervals() const;          ///< Scratch::intervals hold: of the longest program, and of the knobs
+  uint32_t scratch_values() const;     ///< what Scratch::values holds: knobs and program of the template with most
+  uint32_t scratch_intervals() const;  ///< what Scratch::intervals holds: the same of constraints alone
   uint32_t longest_knob_list() const;
+  uint32_t most_knobs() const;                ///< of any template
   const void* root() const { return root_; }  ///< format::Pack; nullptr before open
 
  private:
-  void measure();
-
   const void* root_ = nullptr;
   const temper_kernel* kernels_ = nullptr;
-  uint16_t longest_program_ = 0;
-  uint16_t longest_constraint_ = 0;
-  uint16_t most_knobs_ = 0;
 };
 
 }  // namespace temper

@@ -60,6 +60,10 @@ struct ProgramInputs {
   Span<const int32_t> facts;
 };
 
+constexpr bool reads_input(Op op) { return op <= Op::kFact; }
+/// What one op computes from its operands' values. Not for those that read inputs.
+int32_t apply(Op op, int32_t a, int32_t b, int32_t c);
+
 /// Rejects unknown ops, operands that are not earlier values, and indices past the given counts. TEMPER_BAD_DATA.
 Status verify_program(const Program& program, size_t constant_count, size_t dim_count, size_t knob_count);
 

@@ -1,5 +1,6 @@
 // How searchers come to a proposal, one candidate at a time: annealing over the cost model as corrected by trials, the
 // climb around the incumbent, samples and the grid. See runtime/searcher.h.
+#include "runtime/learning.h"
 #include "runtime/searcher.h"
 
 namespace temper {
@@ -65,10 +66,16 @@ Stage Searcher::choose_stage() {
   return spent_q8_ >= kClimbFrom && random_.below(2) == 0 ? Stage::kClimb : Stage::kNear;
 }
 
-int32_t Searcher::score(const Config& config) const {
+int32_t Searcher::predict(const Config& config) const {
   int32_t predicted = 0;
   model_.predict(model_.self, *space_, {&config, 1}, &predicted);
-  return predicted + learned_.adjust(*space_, config, predicted, 256u - spent_q8_);
+  return predicted;
+}
+
+int32_t Searcher::score(const Config& config) const {
+  const int32_t predicted = predict(config);
+  return learned_ == nullptr ? predicted
+                             : predicted + learning_->adjust(*learned_, *space_, config, predicted, 256u - spent_q8_);
 }
 
 // The candidate's score, kWorst when it is illegal; the best that is new is kept.
@@ -94,9 +101,13 @@ bool Searcher::count_try(int32_t found) {
   return found != kWorst;
 }
 
+Status Searcher::sample_step(Config* out) {
+  return space_->sample_step(random_, &proposal_->sampler, out, learning_ == nullptr ? nullptr : learning_->descend);
+}
+
 bool Searcher::sample_one() {
   Proposal& p = *proposal_;
-  const Status status = space_->sample_step(random_, &p.sampler, &p.best);
+  const Status status = sample_step(&p.best);
   if (status == TEMPER_MORE) {
     return false;
   }
@@ -156,7 +167,7 @@ bool Searcher::seed_one() {
   if (p.next_chain % 2 == 0 && elites_.count > 0) {
     chain = elites_.entry[p.next_chain == 0 ? 0 : random_.below(elites_.count)].config;
   } else {
-    const Status status = space_->sample_step(random_, &p.sampler, &chain);
+    const Status status = sample_step(&chain);
     if (status == TEMPER_MORE) {
       return false;
     }

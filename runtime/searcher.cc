@@ -1,6 +1,8 @@
 // The visited set; hints, elites and what trials teach. See runtime/searcher.h.
 #include "runtime/searcher.h"
 
+#include "runtime/learning.h"
+
 namespace temper {
 namespace {
 
@@ -45,7 +47,7 @@ bool VisitedSet::insert(uint32_t hash) {
 }
 
 Searcher::Searcher(Arena& arena, SearcherKind kind, const Space* space, VisitedSet* visited, Proposal* proposal,
-                   CostModel model, uint64_t seed)
+                   CostModel model, uint64_t seed, const temper_learning_functions* learning)
     : kind_(kind),
       space_(space),
       visited_(visited),
@@ -53,7 +55,8 @@ Searcher::Searcher(Arena& arena, SearcherKind kind, const Space* space, VisitedS
       model_(model),
       random_(seed ^ space->workload().key),
       salt_(static_cast<uint32_t>(space->workload().key ^ (space->workload().key >> 32))),
-      learned_(arena, *space) {}
+      learning_(learning),
+      learned_(learning == nullptr ? nullptr : learning->place(arena, space->view())) {}
 
 void Searcher::choose_kind(uint32_t trials) {
   if (kind_ != SearcherKind::kAuto) {
@@ -110,14 +113,10 @@ void Searcher::observe(const Config& config, temper_outcome outcome, uint64_t ti
   const bool valid = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
   failed_in_a_row_ = valid ? 0 : outcome == last_outcome_ ? failed_in_a_row_ + 1 : 1;
   last_outcome_ = outcome;
-  learned_.learn_validity(*space_, config, valid);
-  if (!valid || time_ns == 0) {
-    return;
+  if (learned_ != nullptr) {
+    learning_->learn(*learned_, *space_, config, outcome, predict(config), time_ns);
   }
-  int32_t predicted = 0;
-  model_.predict(model_.self, *space_, {&config, 1}, &predicted);
-  learned_.learn_time(*space_, config, predicted, time_ns, outcome == TEMPER_OUTCOME_TOO_SLOW);
-  if (outcome != TEMPER_OUTCOME_OK) {
+  if (outcome != TEMPER_OUTCOME_OK || time_ns == 0) {
     return;
   }
   const Elite fresh{config, time_ns};  // `config` may be one of the elites itself

@@ -74,48 +74,16 @@ struct Proposal {
   Sampler sampler;
 };
 
-/// What trials of one workload taught, per (knob, choice): a linear model of the log time on top of the cost model's
-/// prediction, fitted one trial at a time (a Kalman filter with diagonal covariance), and how often configs with that
-/// choice failed.
-class TrialModel {
- public:
-  TrialModel() = default;
-  TrialModel(Arena& arena, const Space& space);
-  static constexpr size_t kAlignment = 2;
-  /// What the constructor takes from the arena.
-  static size_t bytes_needed(const TemplateView& view);
-
-  /// What to add to the prediction of a config, log2 Q8; lower is better. `explore_q8` favours choices that are little
-  /// known.
-  int32_t adjust(const Space& space, const Config& config, int32_t predicted_q8, uint32_t explore_q8) const;
-  void learn_time(const Space& space, const Config& config, int32_t predicted_q8, uint64_t time_ns, bool lower_bound);
-  void learn_validity(const Space& space, const Config& config, bool valid);
-
- private:
-  struct Entry {
-    int16_t effect_q8;  ///< log2 of time, against the mean
-    uint8_t variance;   ///< of the effect, 1/1024
-    uint8_t failed, worked;
-    uint8_t penalty;  ///< for likely failures, 1/16 of a log2
-  };
-  void update_penalties(const Space& space);
-
-  Entry* entry_ = nullptr;  ///< the choices of knob 0, then those of knob 1, ...
-  uint16_t failed_ = 0, worked_ = 0;
-  bool started_ = false;
-  int32_t mean_q8_ = 0;  ///< of the log time
-  int32_t first_predicted_q8_ = 0;
-  int32_t slope_q8_ = 256;  ///< how far the cost model's differences are believed: 1 at first, towards 0 where it errs
-  int32_t slope_variance_ = 0;
-  int32_t mean_variance_ = 0;
-};
+class TrialModel;
 
 /// One workload's search. Placed in an arena; Space, VisitedSet and Proposal outlive it.
 class Searcher {
  public:
   Searcher() = default;
+  /// `learning`: what trials teach beside the elites, and samples of spaces where hardly any config is legal; nullptr:
+  /// the cost model alone guides the search, and samples are found by rejection.
   Searcher(Arena& arena, SearcherKind kind, const Space* space, VisitedSet* visited, Proposal* proposal,
-           CostModel model, uint64_t seed);
+           CostModel model, uint64_t seed, const temper_learning_functions* learning = &temper_learning);
 
   /// Resolves kAuto: grid where the space surely fits in that many trials (0: not known), else annealing.
   void choose_kind(uint32_t trials);
@@ -160,7 +128,9 @@ class Searcher {
   bool anneal_one(uint32_t effort);
   int32_t consider(const Config& config);
   bool count_try(int32_t found);
+  int32_t predict(const Config& config) const;
   int32_t score(const Config& config) const;
+  Status sample_step(Config* out);
 
   SearcherKind kind_ = SearcherKind::kAuto;
   const Space* space_ = nullptr;
@@ -178,7 +148,8 @@ class Searcher {
   uint32_t trial_count_ = 0;
   uint32_t failed_in_a_row_ = 0;
   uint32_t spent_q8_ = 0;
-  TrialModel learned_{};
+  const temper_learning_functions* learning_ = nullptr;
+  TrialModel* learned_ = nullptr;  ///< nullptr without learning
 };
 
 }  // namespace temper

@@ -20,6 +20,9 @@ Space::Space(const PackView* pack, uint32_t workload, const temper_facts* facts,
     choice_count_[k] = static_cast<uint8_t>(values.size);
     choices_[k] = values.data;
   }
+  for (uint32_t i = 0; i < pack->variant_count(); ++i) {
+    variant_count_ += pack->variant(i).template_index == workload_.template_index ? 1u : 0u;
+  }
 }
 
 uint64_t Space::size() const {
@@ -39,31 +42,14 @@ uint64_t Space::size() const {
 }
 
 ProgramInputs Space::inputs(const Config& config) const {
-  int32_t* const values = scratch_.values + pack_->longest_program();
-  values_of(config, values);
-  return {template_.constants, workload_.dims, {values, knob_count()}, {facts_->value, TEMPER_FACT_COUNT}};
+  values_of(config, scratch_.values);
+  return {template_.constants, workload_.dims, {scratch_.values, knob_count()}, {facts_->value, TEMPER_FACT_COUNT}};
 }
 
-void Space::run(const Program& program, const Config& config) const {
-  evaluate(program, inputs(config), scratch_.values);
-}
+void Space::run(const Program& program, const Config& config) const { evaluate(program, inputs(config), results()); }
 
 bool Space::legal(const Config& config) const {
-  return (!has_variants() || find_variant(config) >= 0) && holds(template_.constraint, inputs(config), scratch_.values);
-}
-
-bool Space::possible(const Config& config, uint32_t chosen) const {
-  if (has_variants() && match_variant(config, chosen) < 0) {
-    return false;
-  }
-  const ProgramInputs inputs{
-      template_.constants, workload_.dims, {nullptr, knob_count()}, {facts_->value, TEMPER_FACT_COUNT}};
-  Interval* const knobs = scratch_.intervals + (pack_->scratch_intervals() - knob_count());
-  for (uint32_t k = 0; k < knob_count(); ++k) {
-    const bool fixed = k < chosen;
-    knobs[k] = {value(k, fixed ? config.choice[k] : 0u), value(k, fixed ? config.choice[k] : choice_count_[k] - 1u)};
-  }
-  return may_hold(template_.constraint, inputs, {knobs, knob_count()}, scratch_.intervals);
+  return (!has_variants() || find_variant(config) >= 0) && holds(template_.constraint(), inputs(config), results());
 }
 
 bool Space::has_variants() const { return pack_->variant_count() != 0; }
@@ -100,8 +86,8 @@ bool Space::next(Config* config) const {
 }
 
 void Space::shape(const Config& config, Shape* out) const {
-  run(template_.shape, config);
-  const auto result = [this](uint32_t j) { return scratch_.values[template_.shape.outputs[j]]; };
+  run(template_.shape(), config);
+  const auto result = [this](uint32_t j) { return results()[template_.shape().outputs[j]]; };
   out->grid = result(0);
   out->workspace_bytes = result(1);
   const int32_t packed = result(2);
@@ -110,26 +96,39 @@ void Space::shape(const Config& config, Shape* out) const {
   for (uint32_t i = 0; i < 11; ++i) {
     out->pack_layout[i] = result(3 + i);
   }
+  out->memory = template_.shape().outputs.size > kShapeOutputs ? result(kShapeOutputs) : 0;
 }
 
 uint32_t Space::features(const Config& config, uint8_t out[kMaxFeatures]) const {
-  run(template_.features, config);
-  const Span<const uint8_t> outputs = template_.features.outputs;
+  run(template_.features(), config);
+  const Span<const uint8_t> outputs = template_.features().outputs;
   for (size_t j = 0; j < outputs.size; ++j) {
-    out[j] = static_cast<uint8_t>(clamp_int(scratch_.values[outputs[j]], 0, UINT8_MAX));
+    out[j] = static_cast<uint8_t>(clamp_int(results()[outputs[j]], 0, UINT8_MAX));
   }
   return static_cast<uint32_t>(outputs.size);
 }
 
 int32_t Space::prior_q8(const Config& config) const {
-  run(template_.prior, config);
-  return scratch_.values[template_.prior.outputs[0]];
+  run(template_.prior(), config);
+  return results()[template_.prior().outputs[0]];
 }
 
 void Space::values_of(const Config& config, int32_t out[TEMPER_MAX_KNOBS]) const {
   for (uint32_t k = 0; k < knob_count(); ++k) {
     out[k] = value(k, config.choice[k]);
   }
+}
+
+Status Space::nominal_default(Config* out) const {
+  const Span<const uint16_t> values = workload_.default_values;
+  Config config;
+  for (uint32_t k = 0; k < values.size; ++k) {
+    if (!choose(k, values[k], &config).ok()) {
+      return TEMPER_NOT_FOUND;
+    }
+  }
+  *out = config;
+  return !values.empty() && legal(config) ? TEMPER_OK : TEMPER_NOT_FOUND;
 }
 
 Status Space::choose(uint32_t knob, uint16_t value, Config* config) const {

@@ -17,6 +17,7 @@ struct Shape {
   int32_t workspace_bytes;  ///< per thread, multiple of 64
   temper_tensor packed_tensor;
   int32_t pack_layout[11];
+  int32_t memory;  ///< where packed constant and workspace are to lie; 0 where the template does not tell
 };
 
 /// Memory the evaluators work in; sized for the longest program of the pack. One per thread of search.
@@ -33,6 +34,13 @@ struct Sampler {
   uint8_t left[TEMPER_MAX_KNOBS] = {};  ///< choices of each knob that were not tried yet
   uint32_t upwards = 0;                 ///< bit per knob: the way its choices are walked, round from a random one
 };
+
+/// Rejection finds a config with probability 0.87 where one in 1,000 is legal; below that it is not worth more.
+inline constexpr uint32_t kRejectionTries = 2048;
+
+class Space;
+/// One interval test of a sample that is built knob by knob: Space::descend, or nullptr to do without.
+using DescendStep = Status (*)(const Space& space, Random& random, Sampler* sampler);
 
 class Space {
  public:
@@ -55,14 +63,19 @@ class Space {
   /// Index of the variant that serves the compile knobs; -1 when none does or the pack has none.
   int32_t find_variant(const Config& config) const;
 
-  /// The template's default, each wish moved to a listed value; where that is illegal, the nearest legal config found
-  /// by a bounded search. TEMPER_NOT_FOUND when the space holds no legal config that the search can find.
+  /// The template's default, each wish moved to a listed value (where the pack has no program for that: its default
+  /// values); where that is illegal, the nearest legal config found by a bounded search. TEMPER_NOT_FOUND when the
+  /// space holds no legal config that the search can find. Code of some size: host tools.
   Status default_config(Config* out) const;
+  /// The default values that the pack has for this workload. TEMPER_NOT_FOUND when it has none, or none legal here.
+  Status nominal_default(Config* out) const;
   /// A legal config, uniform among the legal ones while one in about 1,000 is legal; else built knob by knob under the
   /// interval test. TEMPER_NOT_FOUND after a bounded number of tries.
   Status sample(Random& random, Config* out) const;
-  /// One test of what sample() does. TEMPER_MORE: not found yet. Any other status starts the sampler anew.
-  Status sample_step(Random& random, Sampler* sampler, Config* out) const;
+  /// One test of what sample() does. TEMPER_MORE: not found yet. Any other status starts the sampler anew. Without
+  /// `by_descent`: rejection alone.
+  Status sample_step(Random& random, Sampler* sampler, Config* out, DescendStep by_descent) const;
+  static Status descend(const Space& space, Random& random, Sampler* sampler);
   /// `from` with one or two knobs changed, legal or not, perhaps not changed at all; small steps along ordered values
   /// are favoured. Where the pack has variants, their compile knobs move together and count as one.
   Config mutate(Random& random, const Config& from) const;
@@ -79,9 +92,10 @@ class Space {
   Status choose(uint32_t knob, uint16_t value, Config* config) const;
 
  private:
-  /// With the config's values, which it puts behind what a program uses of the scratch.
+  /// With the config's values, which it puts at the front of the scratch.
   ProgramInputs inputs(const Config& config) const;
-  /// Evaluates into scratch_.values.
+  /// The values of the program evaluated last; they lie behind the config's.
+  int32_t* results() const { return scratch_.values + knob_count(); }
   void run(const Program& program, const Config& config) const;
   bool has_variants() const;
   /// First variant that agrees in the compile knobs among the first `chosen`; -1 when none does.
@@ -90,9 +104,20 @@ class Space {
   // space_search.cc
   /// The largest listed value not above the wish, else the smallest.
   uint8_t choice_of(uint32_t knob, int32_t wish) const;
+  void use_variant(uint32_t index, Config* config) const;
+  bool random_variant(Random& random, Config* config) const;
+  Status reject_step(Random& random, Sampler* sampler) const;
+  /// Moves one knob, mostly by one step, where there is somewhere to go.
+  void move(Random& random, uint32_t knob, Config* config) const;
+  uint32_t first_run_knob() const { return has_variants() ? template_.compile_knob_count : 0; }
+
+  // space_descent.cc
+  Status descend_step(Random& random, Sampler* sampler) const;
+  void enter_knob(Random& random, uint32_t knob, Sampler* sampler) const;
+
+  // space_default.cc
   /// Sets the knobs from `first` on to the template's wishes.
   void wish(uint32_t first, Config* config) const;
-  void use_variant(uint32_t index, Config* config) const;
   /// `wished` with the compile knobs of the next variant, nearest first; *rank starts at 0. Without variants: `wished`,
   /// once.
   bool next_nearest_variant(const Config& wished, uint32_t* rank, Config* config) const;
@@ -100,19 +125,13 @@ class Space {
   /// Tries to make `base` legal by changing one or two of the knobs from `first` on, nearest first.
   bool repair(const Config& base, uint32_t first, uint32_t* tries, Config* out) const;
   bool repair_pairs(const Config& base, uint32_t knob, int32_t by, uint32_t rest, uint32_t* tries, Config* out) const;
-  bool random_variant(Random& random, Config* config) const;
-  Status reject_step(Random& random, Sampler* sampler) const;
-  Status descend_step(Random& random, Sampler* sampler) const;
-  void enter_knob(Random& random, uint32_t knob, Sampler* sampler) const;
-  /// Moves one knob, mostly by one step, where there is somewhere to go.
-  void move(Random& random, uint32_t knob, Config* config) const;
-  uint32_t first_run_knob() const { return has_variants() ? template_.compile_knob_count : 0; }
 
   const PackView* pack_ = nullptr;
   const temper_facts* facts_ = nullptr;
   Scratch scratch_;
   TemplateView template_{};
   WorkloadView workload_{};
+  uint32_t variant_count_ = 0;  ///< of the template
   uint8_t choice_count_[TEMPER_MAX_KNOBS] = {};
   const uint16_t* choices_[TEMPER_MAX_KNOBS] = {};  ///< the values of each knob: every evaluation reads them
 };

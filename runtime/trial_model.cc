@@ -1,5 +1,8 @@
-// TrialModel: what measured trials teach on top of the cost model. See runtime/searcher.h.
-#include "runtime/searcher.h"
+// What measured trials teach on top of the cost model, and the table through which searchers reach it.
+#include <new>
+
+#include "runtime/learning.h"
+#include "temper/temper.h"
 
 namespace temper {
 namespace {
@@ -15,23 +18,22 @@ int32_t clamp(int32_t value, int32_t low, int32_t high) { return value < low ? l
 
 }  // namespace
 
-size_t TrialModel::bytes_needed(const TemplateView& view) {
-  static_assert(alignof(Entry) == kAlignment, "as told to those who place it");
+TrialModel::TrialModel(Arena& arena, const TemplateView& view)
+    : slope_variance_(kPriorVariance), mean_variance_(kMeanVariance) {
   size_t count = 0;
   for (uint32_t knob = 0; knob < view.knob_count; ++knob) {
     count += view.values(knob).size;
   }
-  return count * sizeof(Entry);
-}
-
-TrialModel::TrialModel(Arena& arena, const Space& space) {
-  const size_t bytes = bytes_needed(space.view());
-  entry_ = static_cast<Entry*>(arena.take(bytes, kAlignment));
-  for (size_t i = 0; entry_ != nullptr && i < bytes / sizeof(Entry); ++i) {
+  entry_ = arena.take_array<Entry>(count);
+  for (size_t i = 0; entry_ != nullptr && i < count; ++i) {
     entry_[i] = Entry{0, kPriorVariance, 0, 0, 0};
   }
-  slope_variance_ = kPriorVariance;
-  mean_variance_ = kMeanVariance;
+}
+
+TrialModel* TrialModel::place(Arena& arena, const TemplateView& view) {
+  void* const memory = arena.take(sizeof(TrialModel), alignof(TrialModel));
+  const TrialModel model(arena, view);
+  return memory == nullptr || model.entry_ == nullptr ? nullptr : new (memory) TrialModel(model);
 }
 
 int32_t TrialModel::adjust(const Space& space, const Config& config, int32_t predicted_q8, uint32_t explore_q8) const {
@@ -48,6 +50,15 @@ int32_t TrialModel::adjust(const Space& space, const Config& config, int32_t pre
   const int32_t distance = clamp(predicted_q8 - first_predicted_q8_, -kMaxEffect * 4, kMaxEffect * 4);
   return sum + 16 * penalty - ((unknown * static_cast<int32_t>(explore_q8)) >> 8) +
          ((distance * (slope_q8_ - 256)) >> 8);
+}
+
+void TrialModel::learn(const Space& space, const Config& config, temper_outcome outcome, int32_t predicted_q8,
+                       uint64_t time_ns) {
+  const bool valid = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
+  learn_validity(space, config, valid);
+  if (valid && time_ns != 0) {
+    learn_time(space, config, predicted_q8, time_ns, outcome == TEMPER_OUTCOME_TOO_SLOW);
+  }
 }
 
 void TrialModel::learn_time(const Space& space, const Config& config, int32_t predicted_q8, uint64_t time_ns,
@@ -125,3 +136,12 @@ void TrialModel::update_penalties(const Space& space) {
 }
 
 }  // namespace temper
+
+const temper_learning_functions temper_learning = {
+    temper::TrialModel::place,
+    [](const temper::TrialModel& model, const temper::Space& space, const temper::Config& config, int32_t predicted_q8,
+       uint32_t explore_q8) { return model.adjust(space, config, predicted_q8, explore_q8); },
+    [](temper::TrialModel& model, const temper::Space& space, const temper::Config& config, temper_outcome outcome,
+       int32_t predicted_q8, uint64_t time_ns) { model.learn(space, config, outcome, predicted_q8, time_ns); },
+    temper::Space::descend,
+};

@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "runtime/learning.h"
+
 namespace temper {
 namespace {
 
@@ -29,7 +31,7 @@ void Tuner::place(Arena& arena, const PackView& pack, const temper_facts* facts,
   WorkloadState* const states = arena.take_array<WorkloadState>(workload_count);
   if (tuner == nullptr || arena.overflowed()) {
     for (uint32_t i = 0; i < workload_count; ++i) {
-      arena.take(TrialModel::bytes_needed(pack.get_template(pack.workload(i).template_index)), TrialModel::kAlignment);
+      TrialModel::place(arena, pack.get_template(pack.workload(i).template_index));
     }
     return;
   }

@@ -390,7 +390,7 @@ TEST_CASE("a sample may be made step by step, and steps make the same samples") 
     REQUIRE(space.sample(whole, &at_once).ok());
     Status status = TEMPER_MORE;
     for (int steps = 0; status == TEMPER_MORE && steps < 10000; ++steps) {
-      status = space.sample_step(stepped, &sampler, &by_steps);
+      status = space.sample_step(stepped, &sampler, &by_steps, Space::descend);
     }
     REQUIRE(status.ok());
     CHECK(at_once == by_steps);

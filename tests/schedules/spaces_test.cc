@@ -52,15 +52,15 @@ constexpr Machine kMachines[] = {
 /// The template's default wishes, moved to listed values, without the core's repair.
 Config wished(const OneSpace& one) {
   const TemplateView& view = one.space.view();
-  std::vector<int32_t> values(view.defaults.code.size);
+  std::vector<int32_t> values(view.defaults().code.size);
   const int32_t no_knobs[TEMPER_MAX_KNOBS] = {};
   evaluate(
-      view.defaults,
+      view.defaults(),
       {view.constants, one.space.workload().dims, {no_knobs, view.knob_count}, {one.facts.value, TEMPER_FACT_COUNT}},
       values.data());
   Config config;
   for (uint32_t knob = 0; knob < view.knob_count; ++knob) {
-    const int32_t wish = values[view.defaults.outputs[knob]];
+    const int32_t wish = values[view.defaults().outputs[knob]];
     while (config.choice[knob] + 1u < one.space.choice_count(knob) &&
            one.space.value(knob, config.choice[knob] + 1u) <= wish) {
       ++config.choice[knob];
