@@ -49,7 +49,8 @@ Result<bool> lower_gemm(llvm::Module& module, const Target& target, const Kernel
   return true;
 }
 
-// The layout decides the nest; where it is an argument, the kernel holds both and chooses when it runs.
+// The layout decides the nest; where it is an argument, the kernel holds both and chooses when it runs. Several vectors
+// across channels are legal in NHWC alone.
 Result<bool> lower_depthwise(llvm::Module& module, const Target& target, const KernelRequest& request,
                              const NestInput& input) {
   Emitter emitter(module, target, request.knobs[kDwKnobLanes]);
@@ -63,8 +64,12 @@ Result<bool> lower_depthwise(llvm::Module& module, const Target& target, const K
       error = Error{nest.error().code, request.symbol + ": " + nest.error().message};
     }
   };
-  emitter.when(
-      emitter.equal(emitter.amount(input.dim(kDwChannelsLast)), 0), [&] { emit(false); }, [&] { emit(true); });
+  if (request.knobs[kDwKnobVectors] > 1) {
+    emit(true);
+  } else {
+    emitter.when(
+        emitter.equal(emitter.amount(input.dim(kDwChannelsLast)), 0), [&] { emit(false); }, [&] { emit(true); });
+  }
   emitter.finish_kernel();
   if (error) {
     return *error;

@@ -57,6 +57,12 @@ void WindowLowering::register_tile() {
     emit(false);
     return;
   }
+  // A block of one channel reads the filter as it is. Without vectors, larger blocks have a constant filter: a
+  // constraint of the space.
+  if (block_size() == 1 || e_.lanes() == 1) {
+    emit(block_size() > 1);
+    return;
+  }
   e_.when(
       e_.equal(dim(kDwFilterConstant), 0), [&] { emit(false); }, [&] { emit(true); });
 }
@@ -104,7 +110,8 @@ void WindowLowering::each_edge(const Range& whole, const Range& inside, const st
 void WindowLowering::rows(const Block& block) {
   Value* first = position(kAxisRow);
   const Range whole{first, e_.add(first, axes_[kAxisRow].left)};
-  const bool pixels_only = block.scalar || (channels_last_ && !block.packed_filter && dims_.dims == nullptr);
+  const bool gathers = channels_last_ && !block.packed_filter && block_size() > 1;
+  const bool pixels_only = block.scalar || (gathers && dims_.dims == nullptr);
   if (pixels_only) {
     const Range nothing{extent(kAxisColumn), extent(kAxisColumn)};
     e_.loop(whole.begin, whole.end, e_.integer(1), [&](Value* row) { edge_pixels(block, row, 1, nothing); });
@@ -153,12 +160,14 @@ void WindowLowering::edge_pixels(const Block& block, Value* row, int32_t height,
   Block pixel = block;
   pixel.scalar = block.scalar || !channels_last_;
   e_.loop(e_.integer(0), e_.integer(height), e_.integer(1), [&](Value* t) {
+    Value* this_row = e_.add(row, t);
+    const Range kernel_rows = taps(this_row, true);
     each_edge({e_.integer(0), extent(kAxisColumn)}, inside, [&](Value* column) {
       Tile one;
-      one.row = e_.add(row, t);
+      one.row = this_row;
       one.column = column;
       one.height = one.width = 1;
-      one.kernel_rows = taps(one.row, true);
+      one.kernel_rows = kernel_rows;
       one.kernel_columns = taps(column, false);
       tile(pixel, one);
     });

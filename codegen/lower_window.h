@@ -48,10 +48,15 @@ class WindowLowering : public NestWalker {
   void each_edge(const Range& whole, const Range& inside, const std::function<void(llvm::Value*)>& body);
   Range at_least(const Range& inside, const Range& whole, int64_t size, llvm::Value* condition);
   Values sums_by_loops(const Block& block, const Tile& tile);
-  void one_tap(const Block& block, const Tile& tile, llvm::Value* kernel_row, llvm::Value* kernel_column, Values& sums);
+  void one_tap(const Block& block, const Tile& tile, llvm::Value* image, llvm::Value* filter, llvm::Value* column,
+               Values& sums);
   Values sums_unrolled(const Block& block, const Tile& tile);
   void finish(const Block& block, const Tile& tile, Values sums);
-  llvm::Value* weight(const Block& block, llvm::Value* kernel_row, llvm::Value* kernel_column, int32_t vector);
+  int64_t block_size() const { return int64_t{vectors_} * e_.lanes(); }
+  int64_t weight_step(const Block& block) const;
+  llvm::Value* filter_at(const Block& block, llvm::Value* kernel_row, llvm::Value* kernel_column);
+  /// pointer: at the tap, of the block's first channel.
+  llvm::Value* weight(const Block& block, llvm::Value* pointer, int32_t vector);
   /// Of pixel (or vector of columns) `across`, whose first input column is `column`.
   llvm::Value* input(const Block& block, const Tile& tile, llvm::Value* pointer, llvm::Value* column, int32_t across,
                      int32_t vector);

@@ -37,24 +37,33 @@ Value* WindowLowering::strided(Value* pointer, Value* stride, Value* mask) {
 }
 
 // Packed: [blocks][kh][kw][block]; else [channel][kh][kw].
-Value* WindowLowering::weight(const Block& block, Value* kernel_row, Value* kernel_column, int32_t vector) {
-  Value* taps = e_.mul(dim(kDwKernelH), dim(kDwKernelW));
+Value* WindowLowering::filter_at(const Block& block, Value* kernel_row, Value* kernel_column) {
+  Value* taps = e_.at_entry([&] { return e_.mul(dim(kDwKernelH), dim(kDwKernelW)); });
   Value* tap = e_.add(e_.mul(kernel_row, dim(kDwKernelW)), kernel_column);
   Value* filter = e_.tensor(TEMPER_IN_B);
   if (!block.packed_filter) {
-    Value* place =
-        e_.offset(filter, e_.add(e_.mul(e_.add(block.channel, e_.integer(int64_t{vector} * e_.lanes())), taps), tap));
-    if (block.scalar) {
-      return e_.load(place);
-    }
-    Value* mask = block.masks.empty() ? nullptr : block.masks[static_cast<size_t>(vector)];
-    return channels_last_ ? strided(place, taps, mask) : e_.splat(e_.load(place));
+    return e_.offset(filter, e_.add(e_.mul(block.channel, taps), tap));
   }
-  const int64_t size = int64_t{vectors_} * e_.lanes();
-  Value* inside = block.scalar ? e_.mod(block.channel, e_.integer(size)) : e_.integer(int64_t{vector} * e_.lanes());
-  Value* start = block.scalar ? e_.sub(block.channel, inside) : block.channel;
-  Value* place = e_.offset(filter, e_.add(e_.add(e_.mul(start, taps), e_.mul(tap, e_.integer(size))), inside));
-  return block.scalar ? e_.load(place) : e_.load_vector(place);
+  Value* inside = block.scalar ? e_.mod(block.channel, e_.integer(block_size())) : e_.integer(0);
+  Value* start = e_.sub(block.channel, inside);
+  return e_.offset(filter, e_.add(e_.add(e_.mul(start, taps), e_.mul(tap, e_.integer(block_size()))), inside));
+}
+
+// Elements from one tap to the next.
+int64_t WindowLowering::weight_step(const Block& block) const { return block.packed_filter ? block_size() : 1; }
+
+Value* WindowLowering::weight(const Block& block, Value* pointer, int32_t vector) {
+  const int64_t first = int64_t{vector} * e_.lanes();
+  if (block.packed_filter) {
+    return block.scalar ? e_.load(pointer) : e_.load_vector(e_.offset(pointer, first));
+  }
+  Value* taps = e_.at_entry([&] { return e_.mul(dim(kDwKernelH), dim(kDwKernelW)); });
+  Value* place = e_.offset(pointer, e_.mul(e_.integer(first), taps));
+  if (block.scalar) {
+    return e_.load(place);
+  }
+  Value* mask = block.masks.empty() ? nullptr : block.masks[static_cast<size_t>(vector)];
+  return channels_last_ ? strided(place, taps, mask) : e_.splat(e_.load(place));
 }
 
 Value* WindowLowering::input(const Block& block, const Tile& one, Value* pointer, Value* column, int32_t across,
@@ -82,22 +91,19 @@ Value* WindowLowering::input(const Block& block, const Tile& one, Value* pointer
       .front();
 }
 
-void WindowLowering::one_tap(const Block& block, const Tile& one, Value* kernel_row, Value* kernel_column,
+// image, filter: at the tap, of the tile's first output; column: of the image, where lanes may be outside.
+void WindowLowering::one_tap(const Block& block, const Tile& one, Value* image, Value* filter, Value* column,
                              Values& sums) {
-  Value* input_row =
-      e_.add(e_.sub(e_.mul(one.row, dim(kDwStrideH)), dim(kDwPadTop)), e_.mul(kernel_row, dim(kDwDilationH)));
-  Value* first =
-      e_.add(e_.sub(e_.mul(one.column, dim(kDwStrideW)), dim(kDwPadLeft)), e_.mul(kernel_column, dim(kDwDilationW)));
-  Value* base = image_at(block, input_row, first);
   const int64_t step = channels_last_ || block.scalar ? 1 : e_.lanes();
+  Value* down = e_.at_entry([&] { return e_.mul(dim(kDwStrideH), dim(kDwInRow)); });
+  Value* across = e_.at_entry([&] { return e_.mul(e_.mul(e_.integer(step), dim(kDwStrideW)), dim(kDwInPixel)); });
   for (int32_t v = 0; v < block.vectors; ++v) {
-    Value* factor = weight(block, kernel_row, kernel_column, v);
+    Value* factor = weight(block, filter, v);
     for (int32_t t = 0; t < one.height; ++t) {
       for (int32_t i = 0; i < one.width; ++i) {
-        Value* columns = e_.mul(e_.integer(i * step), dim(kDwStrideW));
-        Value* at =
-            e_.add(e_.mul(e_.mul(e_.integer(t), dim(kDwStrideH)), dim(kDwInRow)), e_.mul(columns, dim(kDwInPixel)));
-        Value* value = input(block, one, e_.offset(base, at), e_.add(first, columns), i, v);
+        Value* at = e_.add(e_.mul(e_.integer(t), down), e_.mul(e_.integer(i), across));
+        Value* first = e_.add(column, e_.mul(e_.integer(i * step), dim(kDwStrideW)));
+        Value* value = input(block, one, e_.offset(image, at), first, i, v);
         Value*& sum = sums[static_cast<size_t>((t * one.width + i) * block.vectors + v)];
         sum = e_.fma(value, factor, sum);
       }
@@ -105,28 +111,49 @@ void WindowLowering::one_tap(const Block& block, const Tile& one, Value* kernel_
   }
 }
 
+// One pointer into the image and one into the filter move from tap to tap.
 Values WindowLowering::sums_by_loops(const Block& block, const Tile& one) {
   Value* zero = block.scalar ? llvm::ConstantFP::get(e_.float_type(), 0.0) : e_.zero();
-  Values sums(static_cast<size_t>(one.height * one.width * block.vectors), zero);
+  const size_t count = static_cast<size_t>(one.height * one.width * block.vectors);
+  const Range &rows = one.kernel_rows, &columns = one.kernel_columns;
+  Value* top = e_.sub(e_.mul(one.row, dim(kDwStrideH)), dim(kDwPadTop));
+  Value* left = e_.sub(e_.mul(one.column, dim(kDwStrideW)), dim(kDwPadLeft));
+  Value* first_row = e_.add(top, e_.mul(rows.begin, dim(kDwDilationH)));
+  Value* first_column = e_.add(left, e_.mul(columns.begin, dim(kDwDilationW)));
+  Values carried(count, zero);
+  carried.push_back(image_at(block, first_row, first_column));
+  carried.push_back(filter_at(block, rows.begin, columns.begin));
+  Value* row_step = e_.at_entry([&] { return e_.mul(dim(kDwDilationH), dim(kDwInRow)); });
+  Value* column_step = e_.at_entry([&] { return e_.mul(dim(kDwDilationW), dim(kDwInPixel)); });
+  Value* weights = e_.integer(weight_step(block));
+  Value* weights_row = e_.at_entry([&] { return e_.mul(dim(kDwKernelW), weights); });
+  const auto column = [&](Value* kernel_column) { return e_.add(left, e_.mul(kernel_column, dim(kDwDilationW))); };
   int64_t begin = 1, end = 0;
-  const bool short_row = Emitter::known(one.kernel_columns.begin, &begin) &&
-                         Emitter::known(one.kernel_columns.end, &end) && begin == 0 && end <= kMaxUnrolledRow;
-  return e_.loop(one.kernel_rows.begin, one.kernel_rows.end, e_.integer(1), sums,
-                 [&](Value* kernel_row, const Values& carried) {
-                   Values row = carried;
-                   if (short_row) {
-                     for (int64_t kernel_column = 0; kernel_column < end; ++kernel_column) {
-                       one_tap(block, one, kernel_row, e_.integer(kernel_column), row);
-                     }
-                     return row;
-                   }
-                   return e_.loop(one.kernel_columns.begin, one.kernel_columns.end, e_.integer(1), row,
-                                  [&](Value* kernel_column, const Values& inner) {
-                                    Values next = inner;
-                                    one_tap(block, one, kernel_row, kernel_column, next);
-                                    return next;
-                                  });
-                 });
+  const bool short_row = Emitter::known(columns.begin, &begin) && Emitter::known(columns.end, &end) && begin == 0 &&
+                         end <= kMaxUnrolledRow;
+  carried = e_.loop(rows.begin, rows.end, e_.integer(1), carried, [&](Value*, const Values& at) {
+    Values row = at;
+    if (short_row) {
+      for (int64_t i = 0; i < end; ++i) {
+        Value* kernel_column = e_.integer(i);
+        one_tap(block, one, e_.offset(at[count], e_.mul(kernel_column, column_step)),
+                e_.offset(at[count + 1], e_.mul(kernel_column, weights)), column(kernel_column), row);
+      }
+    } else {
+      row = e_.loop(columns.begin, columns.end, e_.integer(1), row, [&](Value* kernel_column, const Values& inner) {
+        Values next = inner;
+        one_tap(block, one, inner[count], inner[count + 1], column(kernel_column), next);
+        next[count] = e_.offset(inner[count], column_step);
+        next[count + 1] = e_.offset(inner[count + 1], weights);
+        return next;
+      });
+    }
+    row[count] = e_.offset(at[count], row_step);
+    row[count + 1] = e_.offset(at[count + 1], weights_row);
+    return row;
+  });
+  carried.resize(count);
+  return carried;
 }
 
 // Everything known: each input vector is loaded once for all taps and output rows that use it.
@@ -136,6 +163,7 @@ Values WindowLowering::sums_unrolled(const Block& block, const Tile& one) {
   Value* top = e_.sub(e_.mul(one.row, dim(kDwStrideH)), dim(kDwPadTop));
   Value* left = e_.sub(e_.mul(one.column, dim(kDwStrideW)), dim(kDwPadLeft));
   Value* base = image_at(block, top, left);
+  Value* filter = filter_at(block, e_.integer(0), e_.integer(0));
   const int32_t step = channels_last_ ? d[kDwStrideW] : d[kDwStrideW] * e_.lanes();
   const int32_t last_row = (one.height - 1) * d[kDwStrideH] + (d[kDwKernelH] - 1) * d[kDwDilationH];
   for (int32_t v = 0; v < block.vectors; ++v) {
@@ -147,7 +175,8 @@ Values WindowLowering::sums_unrolled(const Block& block, const Tile& one) {
           continue;
         }
         for (int32_t kernel_column = 0; kernel_column < d[kDwKernelW]; ++kernel_column) {
-          Value* factor = weight(block, e_.integer(kernel_row), e_.integer(kernel_column), v);
+          const int64_t tap = int64_t{kernel_row} * d[kDwKernelW] + kernel_column;
+          Value* factor = weight(block, e_.offset(filter, tap * weight_step(block)), v);
           for (int32_t i = 0; i < one.width; ++i) {
             const int32_t column = i * step + kernel_column * d[kDwDilationW];
             Value*& value = loaded[column];

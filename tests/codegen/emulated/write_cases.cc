@@ -165,7 +165,7 @@ void fill_depthwise(Case& one) {
   one.items = static_cast<uint32_t>(depthwise_items(d, one.knobs));
 }
 
-Case random_case(std::mt19937& random, const Variant& variant, bool exact) {
+Case random_case(std::mt19937& random, const Variant& variant, KernelMode mode, bool exact) {
   Case one;
   one.knobs = variant.knobs;
   one.seed = static_cast<uint32_t>(random() & 0x7fffffff);
@@ -178,9 +178,13 @@ Case random_case(std::mt19937& random, const Variant& variant, bool exact) {
     one.knobs[kDwKnobRows] = pick(random, {1, 2, 3, 7, 100000});
     fill_depthwise(one);
   } else {
+    const auto legal = [&] {  // with run-time sizes, a tile has no more rows than the matrix
+      return reads_operands(one.dims, one.knobs) &&
+             (mode == KernelMode::kBaked || one.knobs[kKnobTileM] <= one.dims[kGemmM]);
+    };
     do {
       one.dims = dims_of(random() % 2 == 0 ? random_matmul(random) : random_conv(random));
-    } while (!reads_operands(one.dims, one.knobs));
+    } while (!legal());
     random_blocks(random, one.knobs);
     fill_gemm(one);
   }
@@ -248,11 +252,11 @@ Result<bool> write(const Options& options) {
   std::vector<KernelRequest> requests;
   std::vector<uint32_t> words = {0};
   size_t taken = 0;
-  const auto small_case = [&](const Variant& variant) {
+  const auto small_case = [&](const Variant& variant, KernelMode mode) {
     const bool exact = random() % 4 != 0;
-    Case one = random_case(random, variant, exact);
+    Case one = random_case(random, variant, mode, exact);
     while (one.tensor_words() > options.tensor_words) {
-      one = random_case(random, variant, exact);
+      one = random_case(random, variant, mode, exact);
     }
     return one;
   };
@@ -261,7 +265,7 @@ Result<bool> write(const Options& options) {
   };
   for (size_t at = options.first; at < variants.size(); at += options.every, ++taken) {
     for (int32_t i = 0; i < options.cases; ++i) {
-      const Case one = small_case(variants[at]);
+      const Case one = small_case(variants[at], KernelMode::kPack);
       if (i == 0) {
         request(KernelMode::kPack, variants[at].id, one);
       }
@@ -269,7 +273,7 @@ Result<bool> write(const Options& options) {
       ++words[0];
     }
     for (int32_t i = 0; i < std::max(1, options.cases / 2); ++i) {
-      const Case one = small_case(variants[at]);
+      const Case one = small_case(variants[at], KernelMode::kBaked);
       request(KernelMode::kBaked, variants[at].id, one);
       append_case(words, one, requests.size() - 1);
       ++words[0];
