@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 
 #include "runtime/crc32.h"
 
@@ -22,70 +23,12 @@ constexpr uint32_t kAlignment = 4;                  // of payloads as visitors s
 uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-void copy(uint8_t* to, Span<const uint8_t> from) {
-  if (!from.empty()) {
-    std::memcpy(to, from.data, from.size);
-  }
-}
 uint32_t round_up(uint32_t bytes, uint32_t unit) { return (bytes + unit - 1) & ~(unit - 1); }
 
 uint32_t frame_crc(const uint8_t* frame, uint32_t payload_bytes) {
   const uint32_t crc =
       crc32(0, frame + offsetof(FrameHeader, type), offsetof(FrameHeader, crc) - offsetof(FrameHeader, type));
   return crc32(crc, frame + sizeof(FrameHeader), payload_bytes);
-}
-
-// Fills in the header of a frame whose payload already lies behind it.
-void seal(uint8_t* frame, FrameType type, uint32_t payload_bytes, uint32_t sequence) {
-  FrameHeader header{kFrameMagic, static_cast<uint8_t>(type), static_cast<uint16_t>(payload_bytes), sequence, 0};
-  std::memcpy(frame, &header, sizeof header);
-  header.crc = frame_crc(frame, payload_bytes);
-  std::memcpy(frame, &header, sizeof header);
-}
-
-// The part of the storage that lies in the buffer, moved along by a scan.
-struct Window {
-  const temper_storage* storage;
-  Span<uint8_t> buffer;
-  uint32_t limit;  // bytes of the storage that can be read
-  uint32_t start;  // what the buffer holds now
-  uint32_t bytes;
-  Status status;
-
-  // Moves the window to `offset`. nullptr when reading failed.
-  const uint8_t* load(uint32_t offset) {
-    start = offset;
-    bytes = min(limit - offset, static_cast<uint32_t>(buffer.size));
-    status = storage->read(storage->self, offset, buffer.data, bytes);
-    return status.ok() ? buffer.data : nullptr;
-  }
-  // `wanted` bytes at `offset`; offset + wanted is at most limit and wanted at most the buffer.
-  const uint8_t* at(uint32_t offset, uint32_t wanted) {
-    return offset >= start && offset + wanted <= start + bytes ? buffer.data + (offset - start) : load(offset);
-  }
-};
-
-// Bytes of the frame at `offset` with its payload in place; 0 when none is whole there or reading failed.
-uint32_t whole_frame(Window& window, uint32_t offset, FrameView* frame) {
-  FrameHeader header;
-  const uint8_t* at = window.limit - offset < sizeof header ? nullptr : window.at(offset, sizeof header);
-  if (at == nullptr) {
-    return 0;
-  }
-  std::memcpy(&header, at, sizeof header);
-  const uint32_t total = static_cast<uint32_t>(sizeof header) + header.bytes;
-  if (header.magic != kFrameMagic || header.bytes > kMaxPayload || total > window.limit - offset) {
-    return 0;
-  }
-  at = window.at(offset, total);
-  if (at != nullptr && (at - window.buffer.data) % kAlignment != 0) {
-    at = window.load(offset);
-  }
-  if (at == nullptr || header.crc != frame_crc(at, header.bytes)) {
-    return 0;
-  }
-  *frame = {static_cast<FrameType>(header.type), header.sequence, {at + sizeof header, header.bytes}};
-  return total;
 }
 
 Status check_version(const FrameView& header) {
@@ -175,70 +118,85 @@ bool usable(const temper_storage* storage, Span<uint8_t> buffer) {
 
 }  // namespace
 
-Status History::fail(Status status) {
-  failure_ = status;
-  return status;
-}
-
 Status History::open(const temper_storage* storage, Span<uint8_t> buffer, void* context,
                      void (*visit)(void* context, const FrameView& frame), ScanReport* report) {
   *this = History();
   *report = ScanReport{};
+  failure_ = TEMPER_INVALID_ARGUMENT;
   if (!usable(storage, buffer)) {
-    return fail(TEMPER_INVALID_ARGUMENT);
+    return failure_;
   }
   storage_ = storage;
   const size_t skip = -reinterpret_cast<uintptr_t>(buffer.data) % kAlignment;
   buffer_ = {buffer.data + skip, buffer.size - kAlignment};
   uint32_t limit = 0;
-  Status status = find_limit(*storage, &limit);
-  if (status.ok()) {
-    status = scan(context, visit, limit, report);
+  failure_ = find_limit(*storage, &limit);
+  if (failure_.ok()) {
+    failure_ = scan(context, visit, limit, report);
   }
-  if (!status.ok()) {
-    return fail(status);
-  }
-  if (report->frames == 0) {
-    status = append(FrameType::kHeader, {kFirstFrame + sizeof(FrameHeader), kHeaderPayload});
+  if (failure_.ok() && report->frames == 0) {
+    failure_ = append(FrameType::kHeader, {kFirstFrame + sizeof(FrameHeader), kHeaderPayload});
   }
   report->end_offset = end_;
+  return failure_;
+}
+
+Status History::read(uint32_t offset, uint32_t bytes) {
+  return storage_->read(storage_->self, offset, buffer_.data, bytes);
+}
+
+// Whether a frame that ends at `limit` or before starts at `offset`: then the buffer holds it whole, else at least what
+// it held.
+Status History::load_frame(uint32_t offset, uint32_t limit, FrameHeader* header, bool* whole) {
+  *whole = false;
+  if (limit - offset < sizeof *header) {
+    return {};
+  }
+  std::memcpy(header, buffer_.data, sizeof *header);
+  const uint32_t total = static_cast<uint32_t>(sizeof *header) + header->bytes;
+  if (header->magic != kFrameMagic || header->bytes > kMaxPayload || total > limit - offset) {
+    return {};
+  }
+  const Status status = read(offset, total);
+  *whole = status.ok() && header->crc == frame_crc(buffer_.data, header->bytes);
   return status;
 }
 
 Status History::scan(void* context, void (*visit)(void* context, const FrameView& frame), uint32_t limit,
                      ScanReport* report) {
   const uint32_t unit = storage_->program_bytes;
-  Window window{storage_, buffer_, limit, 0, 0, {}};
   Gap gap{storage_->erase_bytes != 0, unit, false, 0, 0, 0};
   for (uint32_t offset = 0; offset < limit;) {
     // Only a torn or damaged header may precede the first frame: a history inside a foreign file is not ours to extend.
     if (gap.foreign && report->frames == 0 && offset > round_up(kHeaderFrame, unit)) {
       return TEMPER_BAD_DATA;
     }
-    FrameView frame{};
-    const uint32_t total = whole_frame(window, offset, &frame);
-    if (total != 0) {
-      const Status version = frame.type == FrameType::kHeader ? check_version(frame) : Status();
-      if (!version.ok()) {
-        return version;
-      }
-      if (visit != nullptr) {
-        visit(context, frame);
-      }
-      ++report->frames;
-      sequence_ = frame.sequence + 1;
-      offset += round_up(total, unit);
-      gap.end = offset;
+    const uint32_t available = min(max(unit, sizeof(FrameHeader)), limit - offset);
+    FrameHeader header;
+    bool whole = false;
+    Status status = read(offset, available);
+    status = status.ok() ? load_frame(offset, limit, &header, &whole) : status;
+    if (!status.ok()) {
+      return status;
+    }
+    if (!whole) {
+      gap.skip_unit(offset, buffer_.data, available);
+      offset += unit;
       continue;
     }
-    const uint32_t wanted = max(unit, sizeof(FrameHeader));
-    const uint32_t available = min(wanted, limit - offset);
-    const uint8_t* at = window.status.ok() ? window.at(offset, available) : nullptr;
-    if (at == nullptr) {
-      return window.status;
+    const FrameView frame{
+        static_cast<FrameType>(header.type), header.sequence, {buffer_.data + sizeof header, header.bytes}};
+    status = frame.type == FrameType::kHeader ? check_version(frame) : status;
+    if (!status.ok()) {
+      return status;
     }
-    gap.skip_unit(offset, at, available);
-    offset += unit;
+    if (visit != nullptr) {
+      visit(context, frame);
+    }
+    ++report->frames;
+    sequence_ = frame.sequence + 1;
+    offset += round_up(static_cast<uint32_t>(sizeof header) + header.bytes, unit);
+    gap.end = offset;
   }
   end_ = min(gap.end, storage_->size_bytes);
   filler_ = storage_->erase_bytes == 0 && end_ > limit ? end_ - limit : 0;
@@ -257,63 +215,69 @@ Status History::rescan(void* context, void (*visit)(void* context, const FrameVi
   return status;
 }
 
-Status History::append(FrameType type, Span<const uint8_t> payload) { return append(type, payload, {}); }
-
 Status History::append(FrameType type, Span<const uint8_t> head, Span<const uint8_t> tail) {
-  if (!failure_.ok()) {
-    return failure_;
-  }
-  if (storage_ == nullptr) {
-    return TEMPER_NOT_FOUND;
-  }
   if (head.size > kMaxPayload || tail.size > kMaxPayload - head.size) {
     return TEMPER_INVALID_ARGUMENT;
   }
-  Status status = fill_up();
-  uint8_t* const payload = buffer_.data + sizeof(FrameHeader);
-  const uint32_t payload_bytes = static_cast<uint32_t>(head.size + tail.size);
-  const uint32_t total = static_cast<uint32_t>(sizeof(FrameHeader)) + payload_bytes;
-  const uint32_t padded = round_up(total, storage_->program_bytes);
-  copy(payload, head);
-  copy(payload + head.size, tail);
-  std::memset(payload + payload_bytes, 0, padded - total);
-  seal(buffer_.data, type, payload_bytes, sequence_);
-  if (status.ok()) {
-    status = write(padded);
-  }
+  uint8_t* payload;
+  const Status status = reserve(&payload);
   if (!status.ok()) {
-    return fail(status);
+    return status;
   }
-  end_ += padded;
-  ++sequence_;
-  return TEMPER_OK;
-}
-
-// On a file, writes the zeros that a torn frame lacks: whatever it becomes, the next frame lies outside.
-Status History::fill_up() {
-  const uint32_t bytes = filler_;
-  filler_ = 0;
-  if (bytes == 0) {
-    return TEMPER_OK;
-  }
-  std::memset(buffer_.data, 0, bytes);
-  return storage_->program(storage_->self, end_ - bytes, buffer_.data, bytes);
-}
-
-// Programs the first `bytes` of the buffer at end_, compares what storage kept, and syncs.
-Status History::write(uint32_t bytes) {
-  if (bytes > storage_->size_bytes - end_) {
-    return TEMPER_STORAGE_FULL;
-  }
-  Status status = storage_->program(storage_->self, end_, buffer_.data, bytes);
-  for (uint32_t done = 0; status.ok() && done < bytes;) {
-    uint8_t kept[32];
-    const uint32_t part = min(bytes - done, sizeof kept);
-    status = storage_->read(storage_->self, end_ + done, kept, part);
-    if (status.ok() && std::memcmp(kept, buffer_.data + done, part) != 0) {
-      status = TEMPER_STORAGE_ERROR;
+  for (const Span<const uint8_t>& part : {head, tail}) {
+    if (!part.empty()) {
+      std::memcpy(payload, part.data, part.size);
+      payload += part.size;
     }
-    done += part;
+  }
+  return append_reserved(type, static_cast<uint32_t>(head.size + tail.size));
+}
+
+// On a file, first writes the zeros that a torn frame lacks: whatever it becomes, the next frame lies outside.
+Status History::reserve(uint8_t** payload) {
+  if (storage_ == nullptr || !failure_.ok()) {
+    return failure_.ok() ? TEMPER_NOT_FOUND : failure_;
+  }
+  *payload = buffer_.data + sizeof(FrameHeader);
+  if (filler_ == 0) {
+    return {};
+  }
+  std::memset(buffer_.data, 0, filler_);
+  const Status status = storage_->program(storage_->self, end_ - filler_, buffer_.data, filler_);
+  filler_ = 0;
+  failure_ = status;
+  return status;
+}
+
+Status History::append_reserved(FrameType type, uint32_t payload_bytes) {
+  FrameHeader header{kFrameMagic, static_cast<uint8_t>(type), static_cast<uint16_t>(payload_bytes), sequence_, 0};
+  const uint32_t total = static_cast<uint32_t>(sizeof header) + payload_bytes;
+  const uint32_t padded = round_up(total, storage_->program_bytes);
+  std::memset(buffer_.data + total, 0, padded - total);
+  std::memcpy(buffer_.data, &header, sizeof header);
+  header.crc = frame_crc(buffer_.data, payload_bytes);
+  std::memcpy(buffer_.data, &header, sizeof header);
+  failure_ = padded > storage_->size_bytes - end_ ? Status(TEMPER_STORAGE_FULL) : write(padded, header.crc);
+  if (failure_.ok()) {
+    end_ += padded;
+    ++sequence_;
+  }
+  return failure_;
+}
+
+// Programs the first `bytes` of the buffer, a frame with this CRC, at end_; looks whether storage kept it, and syncs.
+Status History::write(uint32_t bytes, uint32_t crc) {
+  Status status = storage_->program(storage_->self, end_, buffer_.data, bytes);
+  FrameHeader header{};
+  bool whole = false;
+  if (status.ok()) {
+    status = read(end_, sizeof header);
+  }
+  if (status.ok()) {
+    status = load_frame(end_, end_ + bytes, &header, &whole);
+  }
+  if (status.ok() && !(whole && header.crc == crc)) {
+    status = TEMPER_STORAGE_ERROR;
   }
   return status.ok() ? Status(storage_->sync(storage_->self)) : status;
 }

@@ -28,7 +28,7 @@ struct FrameHeader {
   uint32_t crc;
 };
 inline constexpr uint8_t kFrameMagic = 0x7E;
-inline constexpr uint32_t kMaxPayload = 256;
+inline constexpr uint32_t kMaxPayload = 224;  ///< a workload frame with the longest name
 inline constexpr uint32_t kMaxProgramBytes = 256;
 /// What History::open wants for a storage of that program size; kHistoryBufferBytes is enough for any.
 constexpr uint32_t history_buffer_bytes(uint32_t program_bytes) {
@@ -71,9 +71,13 @@ class History {
   /// Appends one frame, reads it back and syncs. After the first failure the history is memory-only: later calls return
   /// the same status. TEMPER_STORAGE_FULL, TEMPER_STORAGE_ERROR; TEMPER_NOT_FOUND when there is no storage;
   /// TEMPER_INVALID_ARGUMENT when the payload exceeds kMaxPayload (the history stays writable).
-  Status append(FrameType type, Span<const uint8_t> payload);
+  Status append(FrameType type, Span<const uint8_t> payload) { return append(type, payload, {}); }
   /// Payload in two pieces: a fixed struct, then its knob values (or the like).
   Status append(FrameType type, Span<const uint8_t> head, Span<const uint8_t> tail);
+  /// Where to put the payload of the next frame, kMaxPayload bytes aligned to 4; then append_reserved, before anything
+  /// else is asked of the history. Statuses as append.
+  Status reserve(uint8_t** payload);
+  Status append_reserved(FrameType type, uint32_t payload_bytes);
 
   bool writable() const { return storage_ != nullptr && failure_.ok(); }
   Status failure() const { return failure_; }
@@ -87,9 +91,9 @@ class History {
   Status failure_;
 
   Status scan(void* context, void (*visit)(void* context, const FrameView& frame), uint32_t limit, ScanReport* report);
-  Status fill_up();
-  Status write(uint32_t bytes);
-  Status fail(Status status);
+  Status read(uint32_t offset, uint32_t bytes);
+  Status load_frame(uint32_t offset, uint32_t limit, FrameHeader* header, bool* whole);
+  Status write(uint32_t bytes, uint32_t crc);
 };
 
 /// Typed appends (records.cc); knob ids and values are taken from the space. Statuses as History::append.

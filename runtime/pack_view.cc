@@ -239,6 +239,8 @@ Knob TemplateView::knob(uint32_t index) const {
           text_at(knob, format::Knob::VT_NAME)};
 }
 
+uint16_t TemplateView::knob_id(uint32_t knob) const { return knob_of(table, knob)->id(); }
+
 Span<const uint16_t> TemplateView::values(uint32_t knob) const {
   return list_at<uint16_t>(knob_of(table, knob), format::Knob::VT_VALUES);
 }

@@ -43,6 +43,7 @@ struct TemplateView {
   const Program& prior() const { return programs[4]; }
   Knob knob(uint32_t index) const;
   Span<const uint16_t> values(uint32_t knob) const;  ///< knob(i).values, faster
+  uint16_t knob_id(uint32_t knob) const;
 };
 
 struct WorkloadView {

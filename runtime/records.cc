@@ -22,13 +22,18 @@ Span<const uint8_t> bytes_of(const T* items, size_t count) {
 // The record's fixed part, then the id and value of every knob. Not a template: the code exists once.
 Status append_record(History& history, FrameType type, Span<const uint8_t> record, const Space& space,
                      const Config& config) {
-  KnobValue knobs[TEMPER_MAX_KNOBS];
-  const uint32_t count = space.knob_count();
-  for (uint32_t i = 0; i < count; ++i) {
-    const Knob knob = space.view().knob(i);
-    knobs[i] = KnobValue(knob.id, knob.values[config.choice[i]]);
+  uint8_t* payload;
+  const Status status = history.reserve(&payload);
+  if (!status.ok()) {
+    return status;
   }
-  return history.append(type, record, bytes_of(knobs, count));
+  std::memcpy(payload, record.data, record.size);
+  KnobValue* const knobs = reinterpret_cast<KnobValue*>(payload + record.size);
+  const uint32_t count = space.knob_count();
+  for (uint32_t k = 0; k < count; ++k) {
+    knobs[k] = KnobValue(space.view().knob_id(k), static_cast<uint16_t>(space.value(k, config.choice[k])));
+  }
+  return history.append_reserved(type, static_cast<uint32_t>(record.size + count * sizeof *knobs));
 }
 
 Status read_head(const FrameView& frame, FrameType type, void* head, size_t head_bytes) {
@@ -121,7 +126,7 @@ Status config_from_knobs(const Space& space, Span<const KnobValue> knobs, Config
   }
   Config config;
   for (uint32_t k = 0; k < space.knob_count(); ++k) {
-    const uint16_t id = space.view().knob(k).id;
+    const uint16_t id = space.view().knob_id(k);
     size_t at = 0;
     while (at < knobs.size && knobs[at].id() != id) {
       ++at;

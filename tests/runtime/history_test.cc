@@ -30,7 +30,7 @@ Bytes payload_of(uint32_t index) {
     case 3:
       return {};
     case 4:
-      return Bytes(255, 0xFF);
+      return Bytes(kMaxPayload - 1, 0xFF);
     default:
       return Bytes(64, static_cast<uint8_t>(0x80 + index));
   }
