@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schedules/result.h"
+#include "tools/history_source.h"
 
 namespace temper {
 
@@ -14,8 +15,8 @@ struct Inspection {
   nlohmann::ordered_json json;
 };
 
+Inspection inspect_history(const HistorySource& source);
 /// TEMPER_BAD_DATA, TEMPER_BAD_VERSION with what failed; `path` names the file in messages.
-Result<Inspection> inspect_history(const std::string& path);
 Result<Inspection> inspect_pack(const std::string& path, const void* data, size_t bytes);
 Result<Inspection> inspect_table(const std::string& path, const void* data, size_t bytes);
 Result<Inspection> inspect_workloads(const std::string& path);

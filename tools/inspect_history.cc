@@ -1,231 +1,264 @@
-// Histories as `temper inspect` shows them: fingerprints, and for each workload its trials by outcome, the best, the
-// commit and configs whose intent was never closed.
+// Histories as `temper inspect` shows them: what they were made on in words, and for each workload its trials by
+// outcome, the best, the commit with its gain, and configs whose intent was never closed.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "runtime/history.h"
 #include "schedules/workload.h"
 #include "tools/fingerprint_json.h"
-#include "tools/history_file.h"
+#include "tools/history_records.h"
 #include "tools/inspect.h"
 #include "tools/text_table.h"
 
 namespace temper {
 namespace {
 
-using Knobs = std::vector<std::pair<uint16_t, uint16_t>>;
-
-struct WorkloadLog {
-  std::string name;
-  uint32_t count = 0;
+/// What was seen of one workload, on one device or on all.
+struct Tally {
+  uint32_t trials = 0;
   uint32_t outcomes[TEMPER_OUTCOME_COUNT] = {};
-  uint64_t best_ns = 0;
-  bool committed = false, kept_default = false;
-  uint64_t default_ns = 0, tuned_ns = 0;
-  Knobs config;
-  std::set<Knobs> open;  ///< intents without a trial
+  uint64_t best_ns = 0, default_ns = 0;             ///< 0: none was timed
+  std::vector<const HistoryRecord*> open, commits;  ///< the last commit counts
 };
 
-struct HistoryLog {
-  std::vector<Fingerprint> fingerprints;
-  std::vector<uint64_t> order;
-  std::map<uint64_t, WorkloadLog> workloads;
-  uint32_t unreadable = 0;  ///< whole frames whose payload does not verify, or of a type this build does not know
+using TallyKey = std::pair<uint64_t, size_t>;  ///< workload, fingerprint
+constexpr size_t kAllFingerprints = SIZE_MAX;
 
-  WorkloadLog& of(uint64_t key) {
-    if (workloads.count(key) == 0) {
-      order.push_back(key);
-      workloads[key].name = hex_key(key);
-    }
-    return workloads[key];
-  }
-};
-
-Knobs copied(Span<const format::KnobValue> knobs) {
-  Knobs out;
-  for (const format::KnobValue& knob : knobs) {
-    out.emplace_back(knob.id(), knob.value());
-  }
-  return out;
-}
-
-bool note_trial(const FrameView& frame, HistoryLog* log) {
-  TrialView view{};
-  if (!read_trial(frame, &view).ok()) {
-    return false;
-  }
-  WorkloadLog& workload = log->of(view.trial.workload());
-  ++workload.outcomes[view.trial.outcome()];
-  workload.open.erase(copied(view.knobs));
-  const uint64_t median_ns = view.trial.median_ns();
-  if (view.trial.outcome() == TEMPER_OUTCOME_OK && (workload.best_ns == 0 || median_ns < workload.best_ns)) {
-    workload.best_ns = median_ns;
-  }
-  return true;
-}
-
-bool note_commit(const FrameView& frame, HistoryLog* log) {
-  CommitView view{};
-  if (!read_commit(frame, &view).ok()) {
-    return false;
-  }
-  WorkloadLog& workload = log->of(view.commit.workload());
-  workload.committed = true;
-  workload.kept_default = view.commit.kept_default() != 0;
-  workload.default_ns = view.commit.default_ns();
-  workload.tuned_ns = view.commit.tuned_ns();
-  workload.config = copied(view.knobs);
-  return true;
-}
-
-bool note_frame(const FrameView& frame, HistoryLog* log) {
-  switch (frame.type) {
-    case FrameType::kHeader:
-      return true;
-    case FrameType::kFingerprint: {
-      Fingerprint fingerprint;
-      if (!read_fingerprint(frame, &fingerprint).ok()) {
-        return false;
+std::map<TallyKey, Tally> tally(const HistoryRecords& records) {
+  std::map<TallyKey, Tally> tallies;
+  for (size_t i = 0; i < records.trials.size(); ++i) {
+    const HistoryRecord& record = records.trials[i];
+    const TrialView view = trial_of(record);
+    const bool open =
+        std::binary_search(records.open_intents.begin(), records.open_intents.end(), i);  // indices ascend
+    const uint64_t median_ns = view.trial.outcome() == TEMPER_OUTCOME_OK ? view.trial.median_ns() : 0;
+    for (const size_t fingerprint : {record.fingerprint, kAllFingerprints}) {
+      Tally& to = tallies[{view.trial.workload(), fingerprint}];
+      if (open) {
+        to.open.push_back(&record);
+        continue;
       }
-      log->fingerprints.push_back(fingerprint);
-      return true;
+      ++to.trials;
+      ++to.outcomes[view.trial.outcome()];
+      to.best_ns = median_ns != 0 && (to.best_ns == 0 || median_ns < to.best_ns) ? median_ns : to.best_ns;
+      to.default_ns = median_ns != 0 && view.trial.is_default() != 0 ? median_ns : to.default_ns;
     }
-    case FrameType::kWorkload: {
-      WorkloadNameView view{};
-      if (!read_workload(frame, &view).ok()) {
-        return false;
-      }
-      WorkloadLog& workload = log->of(view.head.workload());
-      workload.name.assign(view.name, view.head.name_bytes());
-      workload.count = view.head.count();
-      return true;
-    }
-    case FrameType::kIntent: {
-      IntentView view{};
-      if (!read_intent(frame, &view).ok()) {
-        return false;
-      }
-      log->of(view.intent.workload()).open.insert(copied(view.knobs));
-      return true;
-    }
-    case FrameType::kTrial:
-      return note_trial(frame, log);
-    case FrameType::kCommit:
-      return note_commit(frame, log);
   }
-  return false;
+  for (const HistoryRecord& record : records.commits) {
+    for (const size_t fingerprint : {record.fingerprint, kAllFingerprints}) {
+      tallies[{commit_of(record).commit.workload(), fingerprint}].commits.push_back(&record);
+    }
+  }
+  return tallies;
 }
 
 double microseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-3; }
 
-std::string commit_text(const WorkloadLog& workload) {
-  if (!workload.committed) {
+/// Above 1: faster than the default; 1 where the default was kept or does not run.
+double speedup_of(const format::Commit& commit) {
+  const bool both = commit.kept_default() == 0 && commit.default_ns() != 0 && commit.tuned_ns() != 0;
+  return both ? static_cast<double>(commit.default_ns()) / static_cast<double>(commit.tuned_ns()) : 1.0;
+}
+
+std::string commit_text(const Tally& of) {
+  if (of.commits.empty()) {
     return "-";
   }
-  if (workload.kept_default) {
+  const CommitView view = commit_of(*of.commits.back());
+  if (view.commit.kept_default() != 0) {
     return "default kept";
   }
   std::string text =
-      decimal(microseconds(workload.default_ns), 1) + " -> " + decimal(microseconds(workload.tuned_ns), 1) + " us:";
-  for (const auto& [id, value] : workload.config) {
-    text += ' ';
-    text += std::to_string(id);
-    text += '=';
-    text += std::to_string(value);
+      view.commit.default_ns() == 0
+          ? "default does not run -> "
+          : decimal(speedup_of(view.commit), 3) + "x: " + decimal(microseconds(view.commit.default_ns()), 1) + " -> ";
+  text += decimal(microseconds(view.commit.tuned_ns()), 1) + " us:";
+  for (const format::KnobValue& knob : view.knobs) {
+    text += " " + std::to_string(knob.id()) + "=" + std::to_string(knob.value());
   }
   return text;
 }
 
-std::string history_text(const std::string& path, const ScanReport& scanned, const HistoryLog& log) {
-  std::string text = path + ": history, " + std::to_string(scanned.frames) + " whole frames, " +
-                     std::to_string(scanned.damaged_bytes) + " damaged bytes, " + std::to_string(log.unreadable) +
-                     " frames not understood\n";
-  for (const Fingerprint& fingerprint : log.fingerprints) {
-    text += "made on: " + fingerprint_text(fingerprint) + "\n";
+std::string name_of(const HistoryRecords& records, uint64_t key) {
+  const auto found = records.workloads.find(key);
+  return found == records.workloads.end() ? hex_key(key) : printable(found->second.name);
+}
+
+const char* form_name(HistoryForm form) {
+  switch (form) {
+    case HistoryForm::kFile:
+      return "file";
+    case HistoryForm::kConsoleLog:
+      return "console log";
+    case HistoryForm::kFlashImage:
+      return "flash image";
   }
+  return "file";
+}
+
+size_t trial_count(const HistoryRecords& records) { return records.trials.size() - records.open_intents.size(); }
+
+double bytes_per_trial(const HistoryRecords& records) {
+  const size_t trials = trial_count(records);
+  return trials == 0 ? 0.0 : static_cast<double>(records.used_bytes) / static_cast<double>(trials);
+}
+
+std::string header_text(const HistorySource& source, const HistoryRecords& records) {
+  std::string text = source.path + ": history (" + form_name(source.form) + "), " + std::to_string(records.frames) +
+                     " whole frames, " + std::to_string(records.damaged_bytes) + " damaged bytes, " +
+                     std::to_string(records.unreadable) + " frames not understood\n";
+  text += std::to_string(records.used_bytes) + " bytes used, " + std::to_string(trial_count(records)) + " trials";
+  text += trial_count(records) == 0 ? "\n" : ", " + decimal(bytes_per_trial(records), 1) + " bytes per trial\n";
+  if (records.lost_frames > 0) {
+    text += std::to_string(records.lost_frames) + " frames are missing\n";
+  }
+  if (records.orphans > 0) {
+    text += std::to_string(records.orphans) + " records are left out: what they were made on is missing\n";
+  }
+  for (size_t i = 0; i < records.fingerprints.size(); ++i) {
+    text += "made on" + (records.fingerprints.size() > 1 ? " (" + std::to_string(i) + ")" : std::string()) + ": " +
+            fingerprint_text(records.fingerprints[i]) + "\n";
+  }
+  return text;
+}
+
+std::vector<TextTable::Column> columns_of(bool several_devices) {
   std::vector<TextTable::Column> columns = {{"workload"}};
+  if (several_devices) {
+    columns.push_back({"on", Align::kRight});
+  }
   for (int i = 0; i < TEMPER_OUTCOME_COUNT; ++i) {
     columns.push_back({temper_outcome_name(static_cast<temper_outcome>(i)), Align::kRight});
   }
   columns.push_back({"quarantined", Align::kRight});
+  columns.push_back({"default us", Align::kRight});
   columns.push_back({"best us", Align::kRight});
   columns.push_back({"commit (knob id=value)"});
-  TextTable table(columns);
-  for (const uint64_t key : log.order) {
-    const WorkloadLog& workload = log.workloads.at(key);
-    std::vector<std::string> row = {workload.name};
-    for (const uint32_t count : workload.outcomes) {
-      row.push_back(std::to_string(count));
-    }
-    row.push_back(std::to_string(workload.open.size()));
-    row.push_back(workload.best_ns == 0 ? "-" : decimal(microseconds(workload.best_ns), 1));
-    row.push_back(commit_text(workload));
-    table.add_row(row);
-  }
-  return text + (table.empty() ? "" : table.text());
+  return columns;
 }
 
-nlohmann::ordered_json workload_json(uint64_t key, const WorkloadLog& workload) {
-  nlohmann::ordered_json json = {{"key", hex_key(key)}, {"workload", workload.name}, {"count", workload.count}};
+std::vector<std::string> row_of(const Tally& of) {
+  std::vector<std::string> row;
+  for (const uint32_t count : of.outcomes) {
+    row.push_back(std::to_string(count));
+  }
+  row.push_back(std::to_string(of.open.size()));
+  row.push_back(of.default_ns == 0 ? "-" : decimal(microseconds(of.default_ns), 1));
+  row.push_back(of.best_ns == 0 ? "-" : decimal(microseconds(of.best_ns), 1));
+  row.push_back(commit_text(of));
+  return row;
+}
+
+std::string history_text(const HistorySource& source, const HistoryRecords& records,
+                         const std::map<TallyKey, Tally>& tallies) {
+  const bool several = records.fingerprints.size() > 1;
+  TextTable table(columns_of(several));
+  for (const uint64_t key : records.order) {
+    bool shown = false;
+    for (size_t i = 0; i < records.fingerprints.size(); ++i) {
+      const auto found = tallies.find({key, i});
+      if (found == tallies.end()) {
+        continue;
+      }
+      std::vector<std::string> row = row_of(found->second);
+      if (several) {
+        row.insert(row.begin(), std::to_string(i));
+      }
+      row.insert(row.begin(), name_of(records, key));
+      table.add_row(std::move(row));
+      shown = true;
+    }
+    if (!shown) {
+      std::vector<std::string> row = row_of({});
+      row.insert(row.begin(), several ? 2 : 1, "-");
+      row.front() = name_of(records, key);
+      table.add_row(std::move(row));
+    }
+  }
+  return header_text(source, records) + (table.empty() ? "" : table.text());
+}
+
+nlohmann::ordered_json config_json(Span<const format::KnobValue> knobs) {
+  nlohmann::ordered_json config = nlohmann::ordered_json::object();
+  for (const format::KnobValue& knob : knobs) {
+    config[std::to_string(knob.id())] = knob.value();
+  }
+  return config;
+}
+
+nlohmann::ordered_json commit_json(const HistoryRecord& record) {
+  const CommitView view = commit_of(record);
+  return {{"fingerprint", record.fingerprint},
+          {"kept_default", view.commit.kept_default() != 0},
+          {"default_us", microseconds(view.commit.default_ns())},
+          {"tuned_us", microseconds(view.commit.tuned_ns())},
+          {"speedup", speedup_of(view.commit)},
+          {"config_by_knob_id", config_json(view.knobs)}};
+}
+
+/// `commit` is the last of all, `commits` the last of each fingerprint.
+nlohmann::ordered_json workload_json(const HistoryRecords& records, uint64_t key,
+                                     const std::map<TallyKey, Tally>& tallies) {
+  const auto found = tallies.find({key, kAllFingerprints});
+  const Tally of = found == tallies.end() ? Tally() : found->second;
+  const auto named = records.workloads.find(key);
+  const NamedWorkload workload = named == records.workloads.end() ? NamedWorkload() : named->second;
+  nlohmann::ordered_json json = {
+      {"key", hex_key(key)}, {"workload", name_of(records, key)}, {"count", workload.count}, {"flops", workload.flops}};
+  json["trials"] = of.trials;
   nlohmann::ordered_json outcomes = nlohmann::ordered_json::object();
   for (int i = 0; i < TEMPER_OUTCOME_COUNT; ++i) {
-    outcomes[temper_outcome_name(static_cast<temper_outcome>(i))] = workload.outcomes[i];
+    outcomes[temper_outcome_name(static_cast<temper_outcome>(i))] = of.outcomes[i];
   }
   json["outcomes"] = outcomes;
-  json["quarantined"] = workload.open.size();
-  json["best_us"] = microseconds(workload.best_ns);
-  json["commit"] = nullptr;
-  if (workload.committed) {
-    nlohmann::ordered_json config = nlohmann::ordered_json::object();
-    for (const auto& [id, value] : workload.config) {
-      config[std::to_string(id)] = value;
+  json["quarantined"] = of.open.size();
+  json["quarantined_by_knob_id"] = nlohmann::ordered_json::array();
+  for (const HistoryRecord* record : of.open) {
+    json["quarantined_by_knob_id"].push_back(config_json(trial_of(*record).knobs));
+  }
+  json["default_us"] = microseconds(of.default_ns);
+  json["best_us"] = microseconds(of.best_ns);
+  json["commit"] = of.commits.empty() ? nlohmann::ordered_json() : commit_json(*of.commits.back());
+  json["commits"] = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < records.fingerprints.size(); ++i) {
+    const auto on = tallies.find({key, i});
+    if (on != tallies.end() && !on->second.commits.empty()) {
+      json["commits"].push_back(commit_json(*on->second.commits.back()));
     }
-    json["commit"] = {{"kept_default", workload.kept_default},
-                      {"default_us", microseconds(workload.default_ns)},
-                      {"tuned_us", microseconds(workload.tuned_ns)},
-                      {"config_by_knob_id", config}};
   }
   return json;
 }
 
-nlohmann::ordered_json history_json(const ScanReport& scanned, const HistoryLog& log) {
-  nlohmann::ordered_json root = {{"schema", 1}, {"kind", "history"}, {"frames", scanned.frames}};
-  root["damaged_bytes"] = scanned.damaged_bytes;
-  root["unreadable_frames"] = log.unreadable;
+nlohmann::ordered_json history_json(const HistorySource& source, const HistoryRecords& records,
+                                    const std::map<TallyKey, Tally>& tallies) {
+  nlohmann::ordered_json root = {{"schema", 1}, {"kind", "history"}, {"form", form_name(source.form)}};
+  root["offset_bytes"] = source.offset;
+  root["frames"] = records.frames;
+  root["trials"] = trial_count(records);
+  root["used_bytes"] = records.used_bytes;
+  root["bytes_per_trial"] = bytes_per_trial(records);
+  root["damaged_bytes"] = records.damaged_bytes;
+  root["lost_frames"] = records.lost_frames;
+  root["unreadable_frames"] = records.unreadable;
+  root["orphaned_records"] = records.orphans;
+  root["remarks"] = source.remarks;
   root["fingerprints"] = nlohmann::ordered_json::array();
-  for (const Fingerprint& fingerprint : log.fingerprints) {
+  for (const Fingerprint& fingerprint : records.fingerprints) {
     root["fingerprints"].push_back(fingerprint_json(fingerprint));
   }
   root["workloads"] = nlohmann::ordered_json::array();
-  for (const uint64_t key : log.order) {
-    root["workloads"].push_back(workload_json(key, log.workloads.at(key)));
+  for (const uint64_t key : records.order) {
+    root["workloads"].push_back(workload_json(records, key, tallies));
   }
   return root;
 }
 
 }  // namespace
 
-Result<Inspection> inspect_history(const std::string& path) {
-  Result<HistoryFile> file = open_history_to_read(path);
-  if (!file) {
-    return file.error();
-  }
-  std::vector<uint64_t> words(kHistoryBufferBytes / sizeof(uint64_t) + 1);
-  const Span<uint8_t> buffer{reinterpret_cast<uint8_t*>(words.data()), words.size() * sizeof(uint64_t)};
-  HistoryLog log;
-  ScanReport scanned{};
-  History history;
-  const auto visit = [](void* context, const FrameView& frame) {
-    HistoryLog* into = static_cast<HistoryLog*>(context);
-    into->unreadable += note_frame(frame, into) ? 0 : 1;
-  };
-  const Status opened = history.open(file->storage(), buffer, &log, visit, &scanned);
-  if (!opened.ok()) {
-    return history_error(path, opened.code());
-  }
-  return Inspection{history_text(path, scanned, log), history_json(scanned, log)};
+Inspection inspect_history(const HistorySource& source) {
+  const HistoryRecords records = read_records(source);
+  const std::map<TallyKey, Tally> tallies = tally(records);
+  return {history_text(source, records, tallies), history_json(source, records, tallies)};
 }
 
 }  // namespace temper

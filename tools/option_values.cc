@@ -35,6 +35,21 @@ CLI::Validator whole_number(uint64_t least, uint64_t most) {
   return CLI::Validator(check, bounded ? range : least == 0 ? "" : "at least " + std::to_string(least));
 }
 
+CLI::Validator byte_offset() {
+  const auto check = [](std::string& text) -> std::string {
+    const bool hexadecimal = text.rfind("0x", 0) == 0 || text.rfind("0X", 0) == 0;
+    const char* const first = text.data() + (hexadecimal ? 2 : 0);
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(first, text.data() + text.size(), value, hexadecimal ? 16 : 10);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      return "'" + text + "' is not an offset such as 4096 or 0x1000";
+    }
+    text = std::to_string(value);
+    return "";
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Validator real_number(double least, double most) {
   const std::string range = shortest(least) + " to " + shortest(most);
   const auto check = [=](std::string& text) -> std::string {

@@ -1,0 +1,232 @@
+#include "tools/history_records.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+namespace temper {
+namespace {
+
+// Where format::Trial and format::Commit keep the ordinal; their layout is persisted (runtime/records.cc).
+constexpr size_t kOrdinalInTrial = 28;
+constexpr size_t kOrdinalInCommit = 28;
+
+std::vector<uint8_t> payload_with_ordinal_0(const FrameView& frame, size_t ordinal_at) {
+  std::vector<uint8_t> payload(frame.payload.begin(), frame.payload.end());
+  payload[ordinal_at] = payload[ordinal_at + 1] = 0;
+  return payload;
+}
+
+FrameView frame_of(FrameType type, const std::vector<uint8_t>& payload) {
+  return {type, 0, {payload.data(), payload.size()}};
+}
+
+bool same_knobs(Span<const format::KnobValue> a, Span<const format::KnobValue> b) {
+  return a.size == b.size && (a.size == 0 || std::memcmp(a.data, b.data, a.size * sizeof(format::KnobValue)) == 0);
+}
+
+/// One pass over the frames of a history.
+class RecordReader {
+ public:
+  explicit RecordReader(HistoryRecords* out) : out_(*out) {}
+
+  void visit(const FrameView& frame) {
+    const bool follows = next_sequence_ == frame.sequence || out_.frames == 0;
+    if (!follows) {
+      lost_before_ = true;
+      out_.lost_frames += frame.sequence > next_sequence_ ? frame.sequence - next_sequence_ : 1;
+      intent_.reset();  // its trial may be among what is missing
+    }
+    ++out_.frames;
+    next_sequence_ = frame.sequence + 1;
+    if (!take(frame)) {
+      ++out_.unreadable;
+    }
+  }
+
+  /// `whole`: nothing is missing at the end.
+  void finish(bool whole) {
+    if (whole) {
+      end_intent();
+    }
+  }
+
+ private:
+  struct Intent {
+    uint64_t workload;
+    uint16_t template_id, template_version;
+    std::vector<format::KnobValue> knobs;
+  };
+
+  bool take(const FrameView& frame) {
+    switch (frame.type) {
+      case FrameType::kHeader:
+        return true;
+      case FrameType::kFingerprint:
+        return take_fingerprint(frame);
+      case FrameType::kWorkload:
+        return take_workload(frame);
+      case FrameType::kIntent:
+        return take_intent(frame);
+      case FrameType::kTrial:
+        return take_trial(frame);
+      case FrameType::kCommit:
+        return take_commit(frame);
+    }
+    return false;
+  }
+
+  bool take_fingerprint(const FrameView& frame) {
+    Fingerprint fingerprint{};
+    const bool readable = read_fingerprint(frame, &fingerprint).ok();
+    const auto same = [&](const Fingerprint& known) {
+      return std::memcmp(&known, &fingerprint, sizeof fingerprint) == 0;
+    };
+    const auto known = std::find_if(out_.fingerprints.begin(), out_.fingerprints.end(), same);
+    ordinals_.push_back(static_cast<size_t>(known - out_.fingerprints.begin()));
+    if (readable && known == out_.fingerprints.end()) {
+      out_.fingerprints.push_back(fingerprint);
+    }
+    if (!readable) {
+      ordinals_.back() = kUnreadable;
+    }
+    return readable;
+  }
+
+  /// Which fingerprint a record's ordinal means. Where frames are missing an ordinal may count another one than it did
+  /// when it was written; only the last one seen is certain, for writers refer to the last one they wrote.
+  std::optional<size_t> resolve(uint16_t ordinal) const {
+    const bool certain = ordinal < ordinals_.size() && (!lost_before_ || ordinal + 1u == ordinals_.size());
+    return certain && ordinals_[ordinal] != kUnreadable ? std::optional(ordinals_[ordinal]) : std::nullopt;
+  }
+
+  void note_order(uint64_t key) {
+    if (std::find(out_.order.begin(), out_.order.end(), key) == out_.order.end()) {
+      out_.order.push_back(key);
+    }
+  }
+
+  bool take_workload(const FrameView& frame) {
+    WorkloadNameView view{};
+    if (!read_workload(frame, &view).ok()) {
+      return false;
+    }
+    note_order(view.head.workload());
+    out_.workloads[view.head.workload()] = {std::string(view.name, view.head.name_bytes()), view.head.flops(),
+                                            view.head.count()};
+    return true;
+  }
+
+  bool take_intent(const FrameView& frame) {
+    IntentView view{};
+    if (!read_intent(frame, &view).ok()) {
+      return false;
+    }
+    end_intent();  // at most one trial is open at a time, so the one before this never ended
+    intent_ = Intent{view.intent.workload(),
+                     view.intent.template_id(),
+                     view.intent.template_version(),
+                     {view.knobs.begin(), view.knobs.end()}};
+    return true;
+  }
+
+  bool take_trial(const FrameView& frame) {
+    TrialView view{};
+    if (!read_trial(frame, &view).ok()) {
+      return false;
+    }
+    note_order(view.trial.workload());
+    const bool closes = intent_ && intent_->workload == view.trial.workload() &&
+                        same_knobs({intent_->knobs.data(), intent_->knobs.size()}, view.knobs);
+    if (closes) {
+      intent_.reset();
+    }
+    const std::optional<size_t> fingerprint = resolve(view.trial.fingerprint());
+    if (!fingerprint) {
+      ++out_.orphans;
+      return true;
+    }
+    if (view.trial.is_default() != 0) {
+      defaults_[view.trial.workload()].assign(view.knobs.begin(), view.knobs.end());
+    }
+    out_.trials.push_back({*fingerprint, payload_with_ordinal_0(frame, kOrdinalInTrial)});
+    return true;
+  }
+
+  bool take_commit(const FrameView& frame) {
+    CommitView view{};
+    if (!read_commit(frame, &view).ok()) {
+      return false;
+    }
+    note_order(view.commit.workload());
+    const std::optional<size_t> fingerprint = resolve(view.commit.fingerprint());
+    if (!fingerprint) {
+      ++out_.orphans;
+      return true;
+    }
+    out_.commits.push_back({*fingerprint, payload_with_ordinal_0(frame, kOrdinalInCommit)});
+    return true;
+  }
+
+  /// The open intent becomes what the device writes for it: a crashed trial.
+  void end_intent() {
+    if (!intent_) {
+      return;
+    }
+    const Intent intent = std::move(*intent_);
+    intent_.reset();
+    note_order(intent.workload);
+    if (ordinals_.empty() || ordinals_.back() == kUnreadable) {
+      ++out_.orphans;
+      return;
+    }
+    const std::vector<format::KnobValue>& usual = defaults_[intent.workload];
+    const bool is_default =
+        !usual.empty() && same_knobs({usual.data(), usual.size()}, {intent.knobs.data(), intent.knobs.size()});
+    const format::Trial trial(intent.workload, 0, 0, 0, intent.template_id, intent.template_version, 0,
+                              TEMPER_OUTCOME_CRASHED, 0, static_cast<uint8_t>(intent.knobs.size()), is_default ? 1 : 0,
+                              0);
+    HistoryRecord record{ordinals_.back(), std::vector<uint8_t>(sizeof trial)};
+    std::memcpy(record.payload.data(), &trial, sizeof trial);
+    const auto* const knobs = reinterpret_cast<const uint8_t*>(intent.knobs.data());
+    record.payload.insert(record.payload.end(), knobs, knobs + intent.knobs.size() * sizeof(format::KnobValue));
+    out_.open_intents.push_back(out_.trials.size());
+    out_.trials.push_back(std::move(record));
+  }
+
+  static constexpr size_t kUnreadable = SIZE_MAX;
+
+  HistoryRecords& out_;
+  std::vector<size_t> ordinals_;  ///< by ordinal: which of the fingerprints
+  std::map<uint64_t, std::vector<format::KnobValue>> defaults_;
+  std::optional<Intent> intent_;
+  uint32_t next_sequence_ = 0;
+  bool lost_before_ = false;
+};
+
+}  // namespace
+
+TrialView trial_of(const HistoryRecord& record) {
+  TrialView view{};
+  static_cast<void>(read_trial(frame_of(FrameType::kTrial, record.payload), &view));
+  return view;
+}
+
+CommitView commit_of(const HistoryRecord& record) {
+  CommitView view{};
+  static_cast<void>(read_commit(frame_of(FrameType::kCommit, record.payload), &view));
+  return view;
+}
+
+HistoryRecords read_records(const HistorySource& source) {
+  HistoryRecords records;
+  RecordReader reader(&records);
+  const ScanReport report = scan_history(source, [&reader](const FrameView& frame) { reader.visit(frame); });
+  reader.finish(!source.damaged);
+  records.damaged_bytes = report.damaged_bytes;
+  records.used_bytes = report.end_offset;
+  return records;
+}
+
+}  // namespace temper

@@ -1,0 +1,48 @@
+#include "tools/memory_storage.h"
+
+#include <cstring>
+
+namespace temper {
+namespace {
+
+/// As large as history files may grow (tools/history_file.cc).
+constexpr uint32_t kCapacityBytes = 1u << 30;
+
+temper_status read_bytes(void* self, uint32_t offset, void* to, uint32_t bytes) {
+  const std::vector<uint8_t>& from = static_cast<MemoryStorage*>(self)->bytes();
+  if (offset > from.size() || bytes > from.size() - offset) {
+    return TEMPER_NOT_FOUND;
+  }
+  if (bytes != 0) {
+    std::memcpy(to, from.data() + offset, bytes);
+  }
+  return TEMPER_OK;
+}
+
+temper_status refuse_program(void*, uint32_t, const void*, uint32_t) { return TEMPER_STORAGE_ERROR; }
+
+}  // namespace
+
+MemoryStorage::MemoryStorage(std::vector<uint8_t> bytes, Manners manners) : bytes_(std::move(bytes)) {
+  const bool flash = manners == Manners::kReadOnlyFlash;
+  storage_.self = this;
+  storage_.size_bytes = flash ? static_cast<uint32_t>(bytes_.size()) : kCapacityBytes;
+  storage_.program_bytes = 1;
+  storage_.erase_bytes = flash ? 1 : 0;
+  storage_.read = read_bytes;
+  storage_.program = refuse_program;
+  storage_.sync = [](void*) { return TEMPER_OK; };
+  if (manners == Manners::kFile) {
+    storage_.program = [](void* self, uint32_t offset, const void* from, uint32_t count) {
+      std::vector<uint8_t>& to = static_cast<MemoryStorage*>(self)->bytes_;
+      if (offset != to.size()) {
+        return TEMPER_STORAGE_ERROR;
+      }
+      const auto* const first = static_cast<const uint8_t*>(from);
+      to.insert(to.end(), first, first + count);
+      return TEMPER_OK;
+    };
+  }
+}
+
+}  // namespace temper
