@@ -1,4 +1,4 @@
-# Target riscv64-linux: RV64GC, LP64D, glibc.
+# Target riscv64-linux: RV64GC, LP64D, glibc; kernels use the vector extension, everything else does not.
 set(TEMPER_TARGET riscv64-linux)
 set(temper_triple riscv64-linux-gnu)
 set(temper_processor riscv64)

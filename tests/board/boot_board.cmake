@@ -22,14 +22,16 @@ endif()
 set(workloads conv_1 depthwise_1 pointwise_1 dense)
 list(TRANSFORM workloads REPLACE "(.+)" "workload \\1: count [0-9]+, from default, history: unknown workload\n" OUTPUT_VARIABLE defaults)
 list(TRANSFORM workloads REPLACE "(.+)" "workload \\1: count [0-9]+, ${answered}[^\n]*\n" OUTPUT_VARIABLE known)
+list(TRANSFORM workloads REPLACE "(.+)" "plain \\1: plain [0-9]+ ns, temper [0-9]+ ns, ratio [0-9.]+, same result\n" OUTPUT_VARIABLE plain)
 set(total "total: default [1-9][^\n]*, tuned [1-9][^\n]*, ratio (1\\.000|0\\.[0-9]+)\n")
 expect_lines("${printed}"
   "boot 1: after power-on, board [a-z0-9-]+, target cortex-m[0-9]+, profile tuner, mode tune\n"
+  "port: clock resolution [0-9]+ ns, storage 131072 bytes programmed by 8 and erased by 4096: ok\n"
   "arena [0-9]+ bytes of a pool of [0-9]+ bytes\n"
   "before\n" ${defaults}
   "ended: ok, [1-9][0-9]* trials, [0-9]+ ms\n"
   "outcomes: ok [1-9][0-9]*, [^\n]*wrong_result 0, crashed 0, timeout 0, [^\n]*\n"
-  "after\n" ${known} ${total}
+  "after\n" ${known} ${total} ${plain}
   "memory: flash [0-9]+ of [0-9]+ bytes, RAM [0-9]+ of [0-9]+ bytes, stack [0-9]+ of [0-9]+ bytes\n"
   "temper-history-begin [1-9][0-9]*\n(:[0-9A-F]+\n)+:00000001FF\ntemper-history-end\n"
   "boot 2: after reset"

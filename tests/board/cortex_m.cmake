@@ -7,6 +7,11 @@ foreach(target cortex-m4 cortex-m7 cortex-m55)
     COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/${target} -DLIMITS=${CMAKE_CURRENT_SOURCE_DIR}/size_limits.cmake
             -P ${CMAKE_CURRENT_SOURCE_DIR}/boot_board.cmake)
   set_tests_properties(board_${target}_boots_tunes_resets_and_remembers PROPERTIES TIMEOUT 300)
+  foreach(guard alarm watchdog)
+    add_test(NAME board_${target}_${guard}_ends_a_boot
+      COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/${target} -DGUARD=${guard}
+              -P ${CMAKE_CURRENT_SOURCE_DIR}/boot_guard.cmake)
+  endforeach()
 endforeach()
 
 set(map ${CMAKE_CURRENT_BINARY_DIR}/cortex-m4/first_boot.map)

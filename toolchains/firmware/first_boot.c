@@ -1,93 +1,120 @@
-// A device's first boot: says what it needs, tunes the kernels it ships with inside its budget, prints its history and
-// resets; the next boot finds everything and measures nothing. Uses temper's C API and the board's port alone.
+// A device's first boot: tries the port, says what is needed, tunes the kernels it ships with inside its budget, prints
+// the history and resets; the next boot finds everything and measures nothing. Uses temper's C API and the board alone.
 // Ends with 0 when all went as it should, 1 when not, 2 when the options are not understood.
 #include <stdalign.h>
 #include <stdbool.h>
 
+#include "temper/port_check.h"
 #include "temper/temper.h"
 #include "toolchains/boards/board.h"
+#include "toolchains/firmware/compare_plain.h"
 #include "toolchains/firmware/console.h"
 #include "toolchains/firmware/history_dump.h"
 #include "toolchains/firmware/options.h"
 #include "toolchains/firmware/report.h"
+#include "toolchains/firmware/trial_run.h"
 
 extern const temper_pack TEMPER_PACK;
 
 // All memory that temper works in: its arena first, behind it what tuning lends for tensors.
 static alignas(64) unsigned char pool[TEMPER_POOL_BYTES];
+static size_t arena_bytes;
 
-static bool say_failure(const char* what, temper_status status) {
+static bool say_failure(const char* what, const char* reason) {
   board_print("FAILED: ");
   board_print(what);
   board_print(": ");
-  board_print(temper_status_name(status));
+  board_print(reason);
   board_print("\n");
   return false;
 }
 
-OWN_FRAME static bool run_trials(temper_context* t, const first_boot_options* options, size_t arena_bytes) {
-  const temper_budget budget = {.time_ns = options->budget_ms * (uint64_t)1000000,
-                                .trials = options->trials,
-                                .trials_per_workload = options->trials_per_workload};
-  temper_progress progress = {0};
-  uint32_t outcomes[TEMPER_OUTCOME_COUNT] = {0};
-  say("budget: ", options->budget_ms, " ms, ");
-  say("", options->trials, " trials\n");
-  temper_status status = temper_tune_start(t, &budget, pool + arena_bytes, sizeof pool - arena_bytes);
-  if (status != TEMPER_OK) {
-    return say_failure("tuning does not start", status);
+OWN_FRAME static bool check_port(const temper_port* port) {
+  temper_port_report report;
+  const temper_status status = temper_check_port(port, TEMPER_PORT_FREE_BLOCK, pool, &report);
+  say("port: clock resolution ", report.clock_resolution_ns, " ns, ");
+  if (port->storage != NULL) {
+    say("storage ", port->storage->size_bytes, " bytes");
+    say(" programmed by ", port->storage->program_bytes, "");
+    say(" and erased by ", port->storage->erase_bytes, ": ");
+  } else {
+    board_print("no storage: ");
   }
-  do {
-    const uint32_t before = progress.trials;
-    status = temper_tune_step(t, &progress);
-    if (progress.trials != before) {
-      ++outcomes[progress.last_outcome];
-    }
-  } while (status == TEMPER_MORE);
-  report_progress(status, &progress, outcomes);
-  return status == TEMPER_OK || status == TEMPER_BUDGET_SPENT || say_failure("tuning", status);
+  board_print(report.reason);
+  board_print("\n");
+  return status == TEMPER_OK;
+}
+
+// In turn: waits for what ends the boot, and in the next boot says what did.
+OWN_FRAME static bool try_guard(const first_boot_options* options, const temper_port* port) {
+  const board_cause expected = options->mode == MODE_ALARM ? BOARD_ALARM : BOARD_WATCHDOG;
+  if (board_boot_count() > 1) {
+    return board_last_cause() == expected ||
+           say_failure(mode_name(options->mode), "something else ended the boot before");
+  }
+  if (options->mode == MODE_ALARM && port->set_alarm != NULL) {
+    port->set_alarm(port->self, 50000000);
+  }
+  const uint64_t start_ns = port->now_ns(port->self);
+  while (port->now_ns(port->self) - start_ns < 20000000000u) {
+  }
+  return say_failure(mode_name(options->mode), "it did not end the boot within 20 s");
 }
 
 // What the network's kernels run with is known before and after; in between trials are measured, unless nothing is left
 // to find out.
-OWN_FRAME static bool tune(temper_context* t, const first_boot_options* options, size_t arena_bytes) {
+OWN_FRAME static bool tune(temper_context* t, const first_boot_options* options, const temper_port* port) {
   board_print("before\n");
   report_answers(t);
-  const bool good = run_trials(t, options, arena_bytes);
+  const bool ended = run_trials(t, temper_tune_start, options, pool + arena_bytes, sizeof pool - arena_bytes);
   board_print("after\n");
-  const network_times times = report_answers(t);
-  return good &&
-         (times.from_history == temper_workload_count(t) || say_failure("a workload has no result", TEMPER_NOT_FOUND));
+  const uint32_t known = report_answers(t);
+  if (!ended || known != temper_workload_count(t)) {
+    return say_failure("tuning", "a workload has no result; see the reasons above");
+  }
+  return options->plain == 0 || compare_with_plain_loops(t, port, pool + arena_bytes, sizeof pool - arena_bytes) ||
+         say_failure("tuned kernels", "a result differs from the plain loop nest's");
+}
+
+OWN_FRAME static bool start(const temper_config* config, temper_context** t) {
+  size_t bytes = 0;
+  temper_status status = report_needs(config, sizeof pool, &bytes);
+  if (status != TEMPER_OK) {
+    return say_failure("the pack or the facts are not usable", temper_status_name(status));
+  }
+  arena_bytes = (bytes + 63) / 64 * 64;
+  if (arena_bytes >= sizeof pool) {
+    return say_failure("the pool", "too small for the arena; configure with a larger TEMPER_POOL_BYTES");
+  }
+  status = temper_init(t, config, pool, arena_bytes);
+  return status == TEMPER_OK || say_failure("temper does not start", temper_status_name(status));
 }
 
 OWN_FRAME static bool run(const first_boot_options* options, const temper_port* port) {
-  temper_config config = {.pack = &TEMPER_PACK,
-                          .port = port,
-                          .max_trials = options->max_trials,
-                          .target_hash = 1,
-                          .core_type = board_core_type(),
-                          .seed = options->seed};
+  if (!check_port(port)) {
+    return say_failure("port", "mend the board's port; nothing is tuned on it");
+  }
+  if (options->mode == MODE_ALARM || options->mode == MODE_WATCHDOG) {
+    return try_guard(options, port);
+  }
+  static temper_config config;
+  config = (temper_config){.pack = &TEMPER_PACK,
+                           .port = watch_port(port),
+                           .max_trials = options->max_trials,
+                           .target_hash = 1,
+                           .core_type = board_core_type(),
+                           .seed = options->seed};
   board_facts(&config.facts);
-  size_t arena_bytes = 0;
-  temper_status status = report_needs(&config, sizeof pool, &arena_bytes);
-  if (status != TEMPER_OK) {
-    return say_failure("needs", status);
-  }
-  arena_bytes = (arena_bytes + 63) / 64 * 64;
-  if (arena_bytes >= sizeof pool) {
-    return say_failure("the pool is too small; configure with a larger TEMPER_POOL_BYTES", TEMPER_NO_MEMORY);
-  }
   temper_context* t = NULL;
-  status = temper_init(&t, &config, pool, arena_bytes);
-  if (status != TEMPER_OK) {
-    return say_failure("temper does not start", status);
+  if (!start(&config, &t)) {
+    return false;
   }
   report_tensors(t, sizeof pool - arena_bytes);
-  return tune(t, options, arena_bytes);
+  return tune(t, options, port);
 }
 
 int main(void) {
-  first_boot_options options;
+  static first_boot_options options;
   const temper_port* const port = board_port();
   if (port == NULL) {
     return 1;
@@ -98,12 +125,9 @@ int main(void) {
   report_boot(mode_name(options.mode));
   const bool good = run(&options, port);
   report_memory();
-  if (options.dump != 0 && port->storage != NULL) {
-    const temper_status status = dump_history(port->storage);
-    if (status != TEMPER_OK) {
-      say_failure("the history cannot be read", status);
-      return 1;
-    }
+  if (options.dump != 0 && dump_history(port->storage) != TEMPER_OK) {
+    say_failure("history", "it cannot be read");
+    return 1;
   }
   if (good && board_boot_count() < options.boots) {
     board_reset();

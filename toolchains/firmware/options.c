@@ -5,7 +5,7 @@
 
 #include "toolchains/boards/board.h"
 
-static const char* const kModeNames[MODE_COUNT] = {"tune"};
+static const char* const kModeNames[MODE_COUNT] = {"tune", "alarm", "watchdog"};
 
 typedef struct number_option {
   const char* name;
@@ -17,7 +17,8 @@ static const number_option kNumbers[] = {{"budget-ms", offsetof(first_boot_optio
                                          {"max-trials", offsetof(first_boot_options, max_trials)},
                                          {"boots", offsetof(first_boot_options, boots)},
                                          {"seed", offsetof(first_boot_options, seed)},
-                                         {"dump", offsetof(first_boot_options, dump)}};
+                                         {"dump", offsetof(first_boot_options, dump)},
+                                         {"plain", offsetof(first_boot_options, plain)}};
 
 static bool is_word(const char* text, size_t length, const char* word) {
   return strlen(word) == length && memcmp(text, word, length) == 0;
@@ -78,15 +79,19 @@ static void print_usage(void) {
 }
 
 bool read_options(first_boot_options* options) {
-  *options = (first_boot_options){.mode = MODE_TUNE,
-                                  .budget_ms = TEMPER_BUDGET_MS,
+  *options = (first_boot_options){.budget_ms = TEMPER_BUDGET_MS,
                                   .trials = TEMPER_TRIALS,
                                   .max_trials = TEMPER_MAX_TRIALS,
                                   .boots = 2,
                                   .seed = 1,
-                                  .dump = 1};
-  const char* at = board_options();
-  while (*at != 0) {
+                                  .dump = 1,
+                                  .plain = 1};
+  if (!read_mode(TEMPER_MODE, strlen(TEMPER_MODE), &options->mode)) {
+    board_print("configured with an unknown TEMPER_MODE: " TEMPER_MODE "\n");
+    print_usage();
+    return false;
+  }
+  for (const char* at = board_options(); *at != 0;) {
     const size_t length = strcspn(at, " ");
     if (length > 0 && !read_word(at, length, options)) {
       board_print("option not understood: ");

@@ -6,14 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum first_boot_mode { MODE_TUNE = 0, MODE_COUNT } first_boot_mode;
+typedef enum first_boot_mode {
+  MODE_TUNE = 0,
+  MODE_ALARM,     ///< waits for the port's alarm, which ends the boot; the next boot says that it did
+  MODE_WATCHDOG,  ///< likewise for the watchdog
+  MODE_COUNT
+} first_boot_mode;
 
 typedef struct first_boot_options {
   first_boot_mode mode;
   uint32_t budget_ms, trials, trials_per_workload, max_trials;
   uint32_t boots;  ///< the program ends in this one; those before it reset where the board can
   uint32_t seed;
-  uint32_t dump;  ///< 0: the history is not printed
+  uint32_t dump;   ///< 0: the history is not printed
+  uint32_t plain;  ///< 0: the tuned kernels are not set beside plain loops
 } first_boot_options;
 
 /// False, after a message, for a word that is not understood.

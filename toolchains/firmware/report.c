@@ -17,7 +17,7 @@ OWN_FRAME void report_boot(const char* mode) {
 }
 
 OWN_FRAME temper_status report_needs(const temper_config* config, size_t pool_bytes, size_t* total_bytes) {
-  temper_need parts[kMaxParts];
+  static temper_need parts[kMaxParts];
   size_t count = 0;
   const temper_status status = temper_requirements(config, parts, kMaxParts, &count, total_bytes);
   if (status != TEMPER_OK) {
@@ -64,32 +64,42 @@ static void say_time(const char* name, uint64_t time_ns) {
   }
 }
 
-OWN_FRAME network_times report_answers(const temper_context* t) {
+typedef struct network_times {
+  uint64_t default_ns, tuned_ns;
+  uint32_t from_history, unknown;  // workloads
+} network_times;
+
+OWN_FRAME static void report_answer(const temper_context* t, uint32_t workload, network_times* sums) {
+  static temper_answer answer;
+  const uint32_t occurrences = temper_workload_occurrences(t, workload);
+  board_print("workload ");
+  board_print(temper_workload_name(t, workload));
+  say(": count ", occurrences, ", from ");
+  const temper_status status = temper_lookup(t, workload, &answer);
+  if (status != TEMPER_OK) {
+    board_print(temper_status_name(status));
+    board_print("\n");
+    ++sums->unknown;
+    return;
+  }
+  board_print(temper_source_name(answer.source));
+  board_print(", history: ");
+  board_print(temper_miss_name(answer.missed[TEMPER_SOURCE_HISTORY]));
+  if (answer.tuned_ns > 0) {
+    say_time(", default", answer.default_ns);
+    say_time(", tuned", answer.tuned_ns);
+    sums->default_ns += answer.default_ns * occurrences;
+    sums->tuned_ns += answer.tuned_ns * occurrences;
+  }
+  board_print("\n");
+  sums->unknown += answer.tuned_ns == 0 ? 1 : 0;
+  sums->from_history += answer.source == TEMPER_SOURCE_HISTORY ? 1 : 0;
+}
+
+OWN_FRAME uint32_t report_answers(const temper_context* t) {
   network_times sums = {0};
   for (uint32_t w = 0; w < temper_workload_count(t); ++w) {
-    temper_answer answer;
-    board_print("workload ");
-    board_print(temper_workload_name(t, w));
-    say(": count ", temper_workload_occurrences(t, w), ", from ");
-    const temper_status status = temper_lookup(t, w, &answer);
-    if (status != TEMPER_OK) {
-      board_print(temper_status_name(status));
-      board_print("\n");
-      ++sums.unknown;
-      continue;
-    }
-    board_print(temper_source_name(answer.source));
-    board_print(", history: ");
-    board_print(temper_miss_name(answer.missed[TEMPER_SOURCE_HISTORY]));
-    if (answer.tuned_ns > 0) {
-      say_time(", default", answer.default_ns);
-      say_time(", tuned", answer.tuned_ns);
-      sums.default_ns += answer.default_ns * temper_workload_occurrences(t, w);
-      sums.tuned_ns += answer.tuned_ns * temper_workload_occurrences(t, w);
-    }
-    board_print("\n");
-    sums.unknown += answer.tuned_ns == 0 ? 1 : 0;
-    sums.from_history += answer.source == TEMPER_SOURCE_HISTORY ? 1 : 0;
+    report_answer(t, w, &sums);
   }
   if (sums.unknown == 0) {
     say_time("total: default", sums.default_ns);
@@ -98,22 +108,7 @@ OWN_FRAME network_times report_answers(const temper_context* t) {
     say_ratio(sums.tuned_ns, sums.default_ns);
     board_print("\n");
   }
-  return sums;
-}
-
-OWN_FRAME void report_progress(temper_status status, const temper_progress* progress,
-                               const uint32_t outcomes[TEMPER_OUTCOME_COUNT]) {
-  board_print("ended: ");
-  board_print(temper_status_name(status));
-  say(", ", progress->trials, " trials");
-  say(", ", progress->elapsed_ns / 1000000, " ms\n");
-  board_print("outcomes:");
-  for (int outcome = 0; outcome < TEMPER_OUTCOME_COUNT; ++outcome) {
-    board_print(outcome == 0 ? " " : ", ");
-    board_print(temper_outcome_name((temper_outcome)outcome));
-    say(" ", outcomes[outcome], "");
-  }
-  board_print("\n");
+  return sums.from_history;
 }
 
 OWN_FRAME void report_memory(void) {
