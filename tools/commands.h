@@ -13,6 +13,7 @@ void add_devices_command(CLI::App& app, int* exit_code);
 void add_import_command(CLI::App& app, int* exit_code);
 void add_inspect_command(CLI::App& app, int* exit_code);
 void add_lookup_command(CLI::App& app, int* exit_code);
+void add_merge_command(CLI::App& app, int* exit_code);
 void add_tune_command(CLI::App& app, int* exit_code);
 /// Hidden: what the worker processes run.
 void add_worker_command(CLI::App& app, int* exit_code);
