@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,42 @@ struct PackVariant {
   uint16_t kernel;
 };
 
+enum class PackTemplates : uint8_t {
+  kFull,     ///< as they are: for any workload, machine and variant
+  kReduced,  ///< knob values and instructions that no workload and variant of this pack needs are left out
+};
+enum class PackMachine : uint8_t {
+  kProbed,   ///< the device tells its facts: the defaults program answers
+  kNominal,  ///< nobody can ask the device: each workload has its default on `facts`, and facts of the core are fixed
+};
+enum class PackFeatures : uint8_t {
+  kKept,
+  kLeftOut,  ///< for devices without a learned model
+};
+
 struct PackOptions {
   std::string target;
-  std::vector<PackVariant> variants;  ///< empty: any config (JIT)
-  bool digests = true;                ///< false: leave digests 0 (the caller fills them lazily)
+  std::vector<PackVariant> variants;                 ///< empty: any config (JIT)
+  bool digests = true;                               ///< false: leave digests 0 (the caller fills them lazily)
+  std::optional<temper_facts> facts = std::nullopt;  ///< nominal, stored; MEMORIES above 1 makes placement a knob
+  // For packs with variants:
+  PackTemplates templates = PackTemplates::kFull;
+  PackMachine machine = PackMachine::kProbed;  ///< kNominal needs `facts`
+  PackFeatures features = PackFeatures::kKept;
+};
+
+/// Bytes of a pack's data, by what they are for.
+struct PackParts {
+  uint32_t constraint = 0, defaults = 0, shape = 0, features = 0, prior = 0;  ///< programs of all templates
+  uint32_t knobs = 0;      ///< value lists, names, constants of the programs
+  uint32_t workloads = 0;  ///< dims, tensor sizes, digests, names
+  uint32_t variants = 0;
+  uint32_t rest = 0;
 };
 
 /// FlatBuffers bytes of a pack holding the templates that the workloads use. Opens with PackView (checked here).
-Result<std::vector<uint8_t>> write_pack(const std::vector<NetworkWorkload>& workloads, const PackOptions& options);
+/// TEMPER_NOT_FOUND, naming the workload, when no variant serves one whose default is asked for. `parts` may be null.
+Result<std::vector<uint8_t>> write_pack(const std::vector<NetworkWorkload>& workloads, const PackOptions& options,
+                                        PackParts* parts = nullptr);
 
 }  // namespace temper

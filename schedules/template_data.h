@@ -15,6 +15,7 @@ struct KnobData {
   KnobKind kind;
   std::string name;
   std::vector<uint16_t> values;  ///< strictly ascending
+  int32_t id = -1;               ///< what records store; -1: its place among the knobs
 };
 
 struct TemplateData {
@@ -22,7 +23,7 @@ struct TemplateData {
   uint16_t version;
   std::string name;
   uint8_t dim_count;
-  std::vector<KnobData> knobs;  ///< by the template's knob enum, which is also the knob's id
+  std::vector<KnobData> knobs;  ///< by the template's knob enum, which is also the knob's id; then what packs add
   ConstantPool constants;
   ProgramData constraint, defaults, shape, features, prior;
 };
