@@ -21,6 +21,7 @@ Emitter::Emitter(llvm::Module& module, const Target& target, int32_t lanes)
       vector_bits_(std::to_string(target.lanes * 32)),
       masks_(target.masked_stores && lanes > 1),
       always_fused_(target.triple.rfind("x86_64", 0) != 0),
+      bare_metal_(target.triple.find("-none-") != std::string::npos),
       strided_reach_(target.triple.rfind("x86_64", 0) == 0 ? 3 : 1),
       lanes_(lanes),
       integer_(module.getDataLayout().getIntPtrType(context_)),

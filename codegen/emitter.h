@@ -85,6 +85,8 @@ class Emitter {
 
   /// Rows an unknown distance apart that one pointer reaches for free: p, p + s, p + 2 s on x86; elsewhere one.
   size_t strided_reach() const { return strided_reach_; }
+  /// A microcontroller: address arithmetic costs as much as arithmetic, and flash is small.
+  bool bare_metal() const { return bare_metal_; }
   bool masks() const { return masks_; }
   int32_t lanes() const { return lanes_; }
   llvm::Type* vector_type() const { return vector_; }
@@ -98,7 +100,7 @@ class Emitter {
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
   std::string target_cpu_, target_features_, vector_bits_;
-  bool masks_, always_fused_;
+  bool masks_, always_fused_, bare_metal_;
   size_t strided_reach_;
   int32_t lanes_;
   llvm::Type *integer_, *float_, *vector_;

@@ -13,18 +13,54 @@ using llvm::Value;
 WindowLowering::WindowLowering(Emitter& emitter, const LoopNest& nest, bool channels_last, const NestInput& input)
     : NestWalker(emitter, nest, 1),
       channels_last_(channels_last),
+      inner_blocks_(channels_last && emitter.bare_metal()),
       dims_(input),
       tile_h_(nest.copies(kAxisRow, LoopKind::kUnrolled)),
       tile_w_(nest.copies(kAxisColumn, LoopKind::kUnrolled)),
       vectors_(nest.copies(kAxisChannel, LoopKind::kUnrolled)),
       activation_(emitter, nest.epilogue()) {}
 
+// On a microcontroller the channel blocks of one row block, which follow each other in the grid, are taken together:
+// what depends on the pixel alone is then computed once for all of them. Items are counted channels inside: so they are
+// with order 1, and with any order where a row block is all rows.
+void WindowLowering::grid(size_t place) {
+  if (!inner_blocks_) {
+    NestWalker::grid(place);
+    return;
+  }
+  llvm::IRBuilder<>& b = e_.builder();
+  Value *size = e_.integer(block_size()), *height = dim(kDwOutH);
+  Value* step = e_.chunk({dims_.run_knob(kDwKnobRows, kDwDimCount), 1}, dims_.dim(kDwOutH));
+  Value* c_blocks = e_.at_entry([&] { return e_.ceil_div(dim(kDwC), size); });
+  Value* row_blocks = e_.at_entry([&] { return e_.ceil_div(height, step); });
+  Value* rows_inside = e_.at_entry([&] {
+    Value* order = e_.amount(dims_.run_knob(kDwKnobOrder, kDwDimCount));
+    return b.CreateAnd(e_.equal(order, 0), b.CreateNot(e_.equal(row_blocks, 1)));
+  });
+  Value* together = e_.at_entry([&] { return b.CreateSelect(rows_inside, e_.integer(1), c_blocks); });
+  Value *begin = e_.begin_item(), *end = e_.end_item();
+  e_.loop(e_.div(begin, together), e_.ceil_div(end, together), e_.integer(1), [&](Value* run) {
+    const std::vector<AxisState> saved = axes_;
+    Value *rest = e_.div(run, row_blocks), *first = e_.mul(e_.mod(run, row_blocks), step);
+    Value* start = e_.mul(run, together);
+    Value* channel_block = e_.mod(rest, c_blocks);
+    first_block_ = b.CreateSelect(rows_inside, channel_block, e_.maximum(e_.sub(begin, start), e_.integer(0)));
+    Value* end_of_run = e_.minimum(e_.sub(end, start), c_blocks);
+    end_block_ = b.CreateSelect(rows_inside, e_.add(channel_block, e_.integer(1)), end_of_run);
+    axes_[kAxisImage].inside = b.CreateSelect(rows_inside, e_.div(rest, c_blocks), rest);
+    axes_[kAxisRow].inside = first;
+    axes_[kAxisRow].left = e_.minimum(step, e_.sub(height, first));
+    register_tile();
+    axes_ = saved;
+  });
+}
+
 // Channels: whole blocks, then one that ends early; by masks, or channel by channel where there are none.
 void WindowLowering::register_tile() {
   Value *channel = position(kAxisChannel), *left = axes_[kAxisChannel].left;
   const auto emit = [&](bool packed) {
-    const Block whole{channel, vectors_, {}, false, packed};
-    if (!channels_last_) {
+    const Block whole{inner_blocks_ ? nullptr : channel, vectors_, {}, false, packed};
+    if (!channels_last_ || inner_blocks_) {
       rows(whole);
       return;
     }
@@ -193,8 +229,55 @@ void WindowLowering::edge_vectors(const Block& block, Value* row, int32_t height
   });
 }
 
-void WindowLowering::tile(const Block& block, const Tile& one) {
+void WindowLowering::tile(const Block& block, Tile one) {
+  const Range &rows = one.kernel_rows, &columns = one.kernel_columns;
+  Value* top = e_.sub(e_.mul(one.row, dim(kDwStrideH)), dim(kDwPadTop));
+  Value* left = e_.sub(e_.mul(one.column, dim(kDwStrideW)), dim(kDwPadLeft));
+  top = e_.add(top, e_.mul(rows.begin, dim(kDwDilationH)));
+  left = e_.add(left, e_.mul(columns.begin, dim(kDwDilationW)));
+  Value *image = position(kAxisImage), *in = e_.mul(image, dim(kDwInN)), *out = e_.mul(image, dim(kDwOutN));
+  in = e_.add(in, e_.add(e_.mul(top, dim(kDwInRow)), e_.mul(left, dim(kDwInPixel))));
+  one.image = e_.offset(e_.tensor(TEMPER_IN_A), in);
+  one.out = e_.add(out, e_.add(e_.mul(one.row, dim(kDwOutRow)), e_.mul(one.column, dim(kDwOutPixel))));
+  one.tap = e_.add(e_.mul(rows.begin, dim(kDwKernelW)), columns.begin);
+  if (block.channel == nullptr) {
+    blocks_of_tile(block, one);
+  } else {
+    block_of_tile(block, one);
+  }
+}
+
+void WindowLowering::block_of_tile(const Block& block, const Tile& one) {
   finish(block, one, unrollable(one) ? sums_unrolled(block, one) : sums_by_loops(block, one));
+}
+
+// Whole blocks, then what is left: a masked block, or channel by channel.
+void WindowLowering::blocks_of_tile(const Block& block, const Tile& one) {
+  Value *channels = extent(kAxisChannel), *size = e_.integer(block_size());
+  const auto at = [&](Value* channel, int32_t vectors, bool scalar) {
+    return Block{channel, vectors, {}, scalar, block.packed_filter};
+  };
+  int64_t count = 0;
+  const bool even = Emitter::known(channels, &count) && count % block_size() == 0;
+  Value* whole = even ? end_block_ : e_.minimum(end_block_, e_.div(channels, size));
+  e_.loop(first_block_, whole, e_.integer(1),
+          [&](Value* index) { block_of_tile(at(e_.mul(index, size), vectors_, false), one); });
+  if (even || block_size() == 1) {
+    return;
+  }
+  Value* rest = e_.mul(e_.div(channels, size), size);
+  Value* end = e_.minimum(e_.mul(end_block_, size), channels);
+  if (!e_.masks()) {
+    e_.loop(rest, end, e_.integer(1), [&](Value* channel) { block_of_tile(at(channel, 1, true), one); });
+    return;
+  }
+  e_.when(e_.less(rest, end), [&] {
+    Block tail = at(rest, vectors_, false);
+    for (int32_t v = 0; v < vectors_; ++v) {
+      tail.masks.push_back(e_.lane_mask(e_.sub(end, rest), v));
+    }
+    block_of_tile(tail, one);
+  });
 }
 
 bool WindowLowering::unrollable(const Tile& one) const {

@@ -18,7 +18,8 @@ class WindowLowering : public NestWalker {
   struct Range {
     llvm::Value *begin, *end;
   };
-  /// Channels of a block: whole vectors, masked vectors, or one channel by scalars.
+  /// Channels of a block: whole vectors, masked vectors, or one channel by scalars. Where channel is null, all blocks
+  /// of the work item in turn, at each register tile.
   struct Block {
     llvm::Value* channel;
     int32_t vectors;
@@ -32,10 +33,14 @@ class WindowLowering : public NestWalker {
     int32_t height, width;
     Range kernel_rows, kernel_columns;
     bool interior = false;  ///< the kernel ranges are the whole kernel
+    /// Set by tile(): of the first output and of channel 0, first tap and output; and the first tap's place in a filter
+    /// of one channel.
+    llvm::Value *image = nullptr, *out = nullptr, *tap = nullptr;
     llvm::Value* columns_end =
         nullptr;  ///< vectors of columns: lanes from here on, and taps outside the image, are masked
   };
 
+  void grid(size_t place) override;
   void stages(const Loop&) override {}
   void register_tile() override;
 
@@ -44,7 +49,9 @@ class WindowLowering : public NestWalker {
   void edge_pixels(const Block& block, llvm::Value* row, int32_t height, const Range& columns);
   void edge_vectors(const Block& block, llvm::Value* row, int32_t height, const Range& kernel_rows,
                     const Range& columns);
-  void tile(const Block& block, const Tile& tile);
+  void tile(const Block& block, Tile tile);
+  void block_of_tile(const Block& block, const Tile& tile);
+  void blocks_of_tile(const Block& block, const Tile& tile);
   void each_edge(const Range& whole, const Range& inside, const std::function<void(llvm::Value*)>& body);
   Range at_least(const Range& inside, const Range& whole, int64_t size, llvm::Value* condition);
   Values sums_by_loops(const Block& block, const Tile& tile);
@@ -54,7 +61,7 @@ class WindowLowering : public NestWalker {
   void finish(const Block& block, const Tile& tile, Values sums);
   int64_t block_size() const { return int64_t{vectors_} * e_.lanes(); }
   int64_t weight_step(const Block& block) const;
-  llvm::Value* filter_at(const Block& block, llvm::Value* kernel_row, llvm::Value* kernel_column);
+  llvm::Value* filter_at(const Block& block, llvm::Value* tap);
   /// pointer: at the tap, of the block's first channel.
   llvm::Value* weight(const Block& block, llvm::Value* pointer, int32_t vector);
   /// Of pixel (or vector of columns) `across`, whose first input column is `column`.
@@ -63,13 +70,17 @@ class WindowLowering : public NestWalker {
   llvm::Value* output_mask(const Block& block, const Tile& tile, int32_t across, int32_t vector);
   llvm::Value* strided(llvm::Value* pointer, llvm::Value* stride, llvm::Value* mask);
   llvm::Value* load_output(const Block& block, llvm::Value* pointer, llvm::Value* mask);
-  llvm::Value* image_at(const Block& block, llvm::Value* input_row, llvm::Value* input_column);
+  /// Elements between channels.
+  llvm::Value* channel_step(DepthwiseDim which) { return channels_last_ ? e_.integer(1) : dim(which); }
+  llvm::Value* product(int32_t a, int32_t b);
   Range interior(AxisId axis, const Range& whole);
   Range taps(llvm::Value* output, bool vertical);
   bool unrollable(const Tile& tile) const;
   llvm::Value* dim(int32_t index) { return e_.amount(dims_.dim(index)); }
 
   bool channels_last_;
+  bool inner_blocks_;  ///< channel blocks inside the loops over pixels
+  llvm::Value *first_block_ = nullptr, *end_block_ = nullptr;
   NestInput dims_;
   int32_t tile_h_, tile_w_, vectors_;
   ActivationBounds activation_;

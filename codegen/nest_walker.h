@@ -28,6 +28,8 @@ class NestWalker {
   /// The register region, once per iteration of the innermost loop around it.
   virtual void register_tile() = 0;
 
+  /// The work items: the fused loop that is parallel.
+  virtual void grid(size_t place);
   llvm::Value* position(AxisId axis) { return e_.add(axes_[axis].origin, axes_[axis].inside); }
   llvm::Value* extent(AxisId axis) { return e_.amount(nest_.axes()[axis].extent); }
   /// min(step, left); the step itself where the axis is known to be whole pieces of it.
@@ -39,7 +41,6 @@ class NestWalker {
 
  private:
   void loops_from(size_t place);
-  void grid(size_t place);
   void serial(size_t place);
   void exchanged(size_t place);
   void enter(const LoopPart& part, llvm::Value* from, llvm::Value* at);

@@ -11,10 +11,8 @@ constexpr int64_t kMaxUnrolledRow = 7;  // taps of a kernel row that are unrolle
 
 }  // namespace
 
-Value* WindowLowering::image_at(const Block& block, Value* input_row, Value* input_column) {
-  Value* at = e_.add(e_.mul(position(kAxisImage), dim(kDwInN)), e_.mul(block.channel, dim(kDwInC)));
-  at = e_.add(at, e_.add(e_.mul(input_row, dim(kDwInRow)), e_.mul(input_column, dim(kDwInPixel))));
-  return e_.offset(e_.tensor(TEMPER_IN_A), at);
+Value* WindowLowering::product(int32_t a, int32_t b) {
+  return e_.at_entry([&] { return e_.mul(dim(a), dim(b)); });
 }
 
 // Lanes `stride` apart; masked-off lanes are not read.
@@ -37,10 +35,8 @@ Value* WindowLowering::strided(Value* pointer, Value* stride, Value* mask) {
 }
 
 // Packed: [blocks][kh][kw][block]; else [channel][kh][kw].
-Value* WindowLowering::filter_at(const Block& block, Value* kernel_row, Value* kernel_column) {
-  Value* taps = e_.at_entry([&] { return e_.mul(dim(kDwKernelH), dim(kDwKernelW)); });
-  Value* tap = e_.add(e_.mul(kernel_row, dim(kDwKernelW)), kernel_column);
-  Value* filter = e_.tensor(TEMPER_IN_B);
+Value* WindowLowering::filter_at(const Block& block, Value* tap) {
+  Value *taps = product(kDwKernelH, kDwKernelW), *filter = e_.tensor(TEMPER_IN_B);
   if (!block.packed_filter) {
     return e_.offset(filter, e_.add(e_.mul(block.channel, taps), tap));
   }
@@ -57,7 +53,7 @@ Value* WindowLowering::weight(const Block& block, Value* pointer, int32_t vector
   if (block.packed_filter) {
     return block.scalar ? e_.load(pointer) : e_.load_vector(e_.offset(pointer, first));
   }
-  Value* taps = e_.at_entry([&] { return e_.mul(dim(kDwKernelH), dim(kDwKernelW)); });
+  Value* taps = product(kDwKernelH, kDwKernelW);
   Value* place = e_.offset(pointer, e_.mul(e_.integer(first), taps));
   if (block.scalar) {
     return e_.load(place);
@@ -95,7 +91,7 @@ Value* WindowLowering::input(const Block& block, const Tile& one, Value* pointer
 void WindowLowering::one_tap(const Block& block, const Tile& one, Value* image, Value* filter, Value* column,
                              Values& sums) {
   const int64_t step = channels_last_ || block.scalar ? 1 : e_.lanes();
-  Value* down = e_.at_entry([&] { return e_.mul(dim(kDwStrideH), dim(kDwInRow)); });
+  Value* down = product(kDwStrideH, kDwInRow);
   Value* across = e_.at_entry([&] { return e_.mul(e_.mul(e_.integer(step), dim(kDwStrideW)), dim(kDwInPixel)); });
   for (int32_t v = 0; v < block.vectors; ++v) {
     Value* factor = weight(block, filter, v);
@@ -116,15 +112,11 @@ Values WindowLowering::sums_by_loops(const Block& block, const Tile& one) {
   Value* zero = block.scalar ? llvm::ConstantFP::get(e_.float_type(), 0.0) : e_.zero();
   const size_t count = static_cast<size_t>(one.height * one.width * block.vectors);
   const Range &rows = one.kernel_rows, &columns = one.kernel_columns;
-  Value* top = e_.sub(e_.mul(one.row, dim(kDwStrideH)), dim(kDwPadTop));
   Value* left = e_.sub(e_.mul(one.column, dim(kDwStrideW)), dim(kDwPadLeft));
-  Value* first_row = e_.add(top, e_.mul(rows.begin, dim(kDwDilationH)));
-  Value* first_column = e_.add(left, e_.mul(columns.begin, dim(kDwDilationW)));
   Values carried(count, zero);
-  carried.push_back(image_at(block, first_row, first_column));
-  carried.push_back(filter_at(block, rows.begin, columns.begin));
-  Value* row_step = e_.at_entry([&] { return e_.mul(dim(kDwDilationH), dim(kDwInRow)); });
-  Value* column_step = e_.at_entry([&] { return e_.mul(dim(kDwDilationW), dim(kDwInPixel)); });
+  carried.push_back(e_.offset(one.image, e_.mul(block.channel, channel_step(kDwInC))));
+  carried.push_back(filter_at(block, one.tap));
+  Value *row_step = product(kDwDilationH, kDwInRow), *column_step = product(kDwDilationW, kDwInPixel);
   Value* weights = e_.integer(weight_step(block));
   Value* weights_row = e_.at_entry([&] { return e_.mul(dim(kDwKernelW), weights); });
   const auto column = [&](Value* kernel_column) { return e_.add(left, e_.mul(kernel_column, dim(kDwDilationW))); };
@@ -160,10 +152,8 @@ Values WindowLowering::sums_by_loops(const Block& block, const Tile& one) {
 Values WindowLowering::sums_unrolled(const Block& block, const Tile& one) {
   const std::vector<int32_t>& d = *dims_.dims;
   Values sums(static_cast<size_t>(one.height * one.width * block.vectors), e_.zero());
-  Value* top = e_.sub(e_.mul(one.row, dim(kDwStrideH)), dim(kDwPadTop));
-  Value* left = e_.sub(e_.mul(one.column, dim(kDwStrideW)), dim(kDwPadLeft));
-  Value* base = image_at(block, top, left);
-  Value* filter = filter_at(block, e_.integer(0), e_.integer(0));
+  Value* base = e_.offset(one.image, e_.mul(block.channel, channel_step(kDwInC)));
+  Value* filter = filter_at(block, one.tap);
   const int32_t step = channels_last_ ? d[kDwStrideW] : d[kDwStrideW] * e_.lanes();
   const int32_t last_row = (one.height - 1) * d[kDwStrideH] + (d[kDwKernelH] - 1) * d[kDwDilationH];
   for (int32_t v = 0; v < block.vectors; ++v) {
@@ -210,8 +200,7 @@ void WindowLowering::finish(const Block& block, const Tile& one, Values sums) {
   const auto index = [&](int32_t t, int32_t i, int32_t v) {
     return static_cast<size_t>((t * one.width + i) * block.vectors + v);
   };
-  Value* first = e_.add(e_.mul(position(kAxisImage), dim(kDwOutN)), e_.mul(block.channel, dim(kDwOutC)));
-  first = e_.add(first, e_.add(e_.mul(one.row, dim(kDwOutRow)), e_.mul(one.column, dim(kDwOutPixel))));
+  Value* first = e_.add(one.out, e_.mul(block.channel, channel_step(kDwOutC)));
   const auto place = [&](Value* base, int32_t t, int32_t i, int32_t v) {
     Value* at = e_.add(e_.mul(e_.integer(t), dim(kDwOutRow)), e_.mul(e_.integer(i * step), dim(kDwOutPixel)));
     return e_.offset(e_.offset(base, at), int64_t{v} * e_.lanes());

@@ -56,7 +56,8 @@ std::vector<Variant> all_variants(const Target& target) {
     for (int32_t a : {kDirect, kPanel, kRows, kConstant}) {
       for (int32_t b : {kDirect, kPanel, kConstant}) {
         for (int32_t unroll : {1, 4}) {
-          if (a != kConstant || b != kConstant) {
+          const bool none = (a == kConstant && b == kConstant) || (a == kRows && b == kDirect);  // no workload allows
+          if (!none) {
             const int32_t lanes = lane_choices[variants.size() % 5 == 4 ? lane_choices.size() - 1 : 0];
             variants.push_back({TemplateId::kGemm, {tile[0], tile[1], lanes, unroll, a, b, 0, 0, 0, 0}});
           }
