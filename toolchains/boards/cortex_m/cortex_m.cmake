@@ -8,3 +8,5 @@ target_link_options(board INTERFACE --specs=nano.specs -nostartfiles -Wl,--gc-se
   -L${cortex_m} -T ${board_folder}/memory.ld)
 set(board_link_depends ${board_folder}/memory.ld ${cortex_m}/sections.ld)
 set(board_executable_suffix .elf)
+set(board_storage_bytes 131072)  # as data_flash.c has them
+set(board_program_bytes 8)
