@@ -70,7 +70,7 @@ struct Worker {
 
 struct temper_linux_threads {
   Signal pending;  // workers that have not finished
-  std::atomic<bool> busy{false};
+  Word busy{0};  // a word: RISC-V's GCC takes exchanges of bytes from a library
   bool stopping = false;
   uint32_t spins = 0;
   uint32_t count = 0, stride = 0;  // of the work in flight
@@ -151,7 +151,7 @@ temper_status temper_linux_threads_create(uint32_t threads, temper_linux_threads
 void temper_linux_parallel_for(void* self, uint32_t count, void (*body)(void* context, uint32_t index), void* context) {
   auto* pool = static_cast<temper_linux_threads*>(self);
   const uint32_t wanted = count < pool->worker_count + 1 ? count : pool->worker_count + 1;
-  if (wanted <= 1 || pool->busy.exchange(true, std::memory_order_acquire)) {
+  if (wanted <= 1 || pool->busy.exchange(1, std::memory_order_acquire) != 0) {
     for (uint32_t i = 0; i < count; ++i) {
       body(context, i);
     }
@@ -167,7 +167,7 @@ void temper_linux_parallel_for(void* self, uint32_t count, void (*body)(void* co
   }
   pool->run(0);
   pool->pending.wait(pool->spins, [](uint32_t now) { return now == 0; });
-  pool->busy.store(false, std::memory_order_release);
+  pool->busy.store(0, std::memory_order_release);
 }
 
 void temper_linux_threads_destroy(temper_linux_threads* threads) {
