@@ -1,6 +1,7 @@
 // A device's first boot: tries the port, says what is needed, tunes the kernels it ships with inside its budget, prints
-// the history and resets; the next boot finds everything and measures nothing. Uses temper's C API and the board alone.
-// Ends with 0 when all went as it should, 1 when not, 2 when the options are not understood.
+// the history and resets; the next boot finds everything and measures nothing. As collect_boot it only measures, to
+// make training data. Uses temper's C API and the board alone. Ends with 0 when all went as it should, 1 when not, 2
+// when the options are not understood.
 #include <stdalign.h>
 #include <stdbool.h>
 
@@ -11,6 +12,7 @@
 #include "toolchains/firmware/console.h"
 #include "toolchains/firmware/history_dump.h"
 #include "toolchains/firmware/options.h"
+#include "toolchains/firmware/profile.h"
 #include "toolchains/firmware/report.h"
 #include "toolchains/firmware/trial_run.h"
 
@@ -66,11 +68,11 @@ OWN_FRAME static bool try_guard(const first_boot_options* options, const temper_
 OWN_FRAME static bool tune(temper_context* t, const first_boot_options* options, const temper_port* port) {
   board_print("before\n");
   report_answers(t);
-  const bool ended = run_trials(t, temper_tune_start, options, pool + arena_bytes, sizeof pool - arena_bytes);
+  const bool ended = run_trials(t, options, pool + arena_bytes, sizeof pool - arena_bytes);
   board_print("after\n");
   const uint32_t known = report_answers(t);
-  if (!ended || known != temper_workload_count(t)) {
-    return say_failure("tuning", "a workload has no result; see the reasons above");
+  if (!ended || (first_boot_commits && known != temper_workload_count(t))) {
+    return say_failure("trials", "a workload has no result; see the reasons above");
   }
   return options->plain == 0 || compare_with_plain_loops(t, port, pool + arena_bytes, sizeof pool - arena_bytes) ||
          say_failure("tuned kernels", "a result differs from the plain loop nest's");
@@ -100,6 +102,7 @@ OWN_FRAME static bool run(const first_boot_options* options, const temper_port* 
   static temper_config config;
   config = (temper_config){.pack = &TEMPER_PACK,
                            .port = watch_port(port),
+                           .learning = profile_learning,
                            .max_trials = options->max_trials,
                            .target_hash = 1,
                            .core_type = board_core_type(),
@@ -122,7 +125,7 @@ int main(void) {
   if (!read_options(&options)) {
     return 2;
   }
-  report_boot(mode_name(options.mode));
+  report_boot(options.mode != MODE_TUNE || first_boot_commits ? mode_name(options.mode) : "collect");
   const bool good = run(&options, port);
   report_memory();
   if (options.dump != 0 && dump_history(port->storage) != TEMPER_OK) {

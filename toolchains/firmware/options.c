@@ -5,7 +5,7 @@
 
 #include "toolchains/boards/board.h"
 
-static const char* const kModeNames[MODE_COUNT] = {"tune", "alarm", "watchdog"};
+static const char* const kModeNames[MODE_COUNT] = {"tune", "alarm", "watchdog", "check", "exhaust"};
 
 typedef struct number_option {
   const char* name;
@@ -18,7 +18,8 @@ static const number_option kNumbers[] = {{"budget-ms", offsetof(first_boot_optio
                                          {"boots", offsetof(first_boot_options, boots)},
                                          {"seed", offsetof(first_boot_options, seed)},
                                          {"dump", offsetof(first_boot_options, dump)},
-                                         {"plain", offsetof(first_boot_options, plain)}};
+                                         {"plain", offsetof(first_boot_options, plain)},
+                                         {"every", offsetof(first_boot_options, every)}};
 
 static bool is_word(const char* text, size_t length, const char* word) {
   return strlen(word) == length && memcmp(text, word, length) == 0;
@@ -85,7 +86,8 @@ bool read_options(first_boot_options* options) {
                                   .boots = 2,
                                   .seed = 1,
                                   .dump = 1,
-                                  .plain = 1};
+                                  .plain = 1,
+                                  .every = 1};
   if (!read_mode(TEMPER_MODE, strlen(TEMPER_MODE), &options->mode)) {
     board_print("configured with an unknown TEMPER_MODE: " TEMPER_MODE "\n");
     print_usage();

@@ -6,13 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum first_boot_mode {
   MODE_TUNE = 0,
   MODE_ALARM,     ///< waits for the port's alarm, which ends the boot; the next boot says that it did
   MODE_WATCHDOG,  ///< likewise for the watchdog
+  MODE_CHECK,     ///< every_config alone: runs what it tries on small integers
+  MODE_EXHAUST,   ///< every_config alone: times it too
   MODE_COUNT
 } first_boot_mode;
 
+/// Of first_boot, collect_boot and every_config.
 typedef struct first_boot_options {
   first_boot_mode mode;
   uint32_t budget_ms, trials, trials_per_workload, max_trials;
@@ -20,10 +27,15 @@ typedef struct first_boot_options {
   uint32_t seed;
   uint32_t dump;   ///< 0: the history is not printed
   uint32_t plain;  ///< 0: the tuned kernels are not set beside plain loops
+  uint32_t every;  ///< every_config tries each so many-th legal config; 0: the defaults alone
 } first_boot_options;
 
 /// False, after a message, for a word that is not understood.
 bool read_options(first_boot_options* options);
 const char* mode_name(first_boot_mode mode);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -49,8 +49,7 @@ static temper_status step(temper_context* t, temper_progress* progress, uint64_t
   return status;
 }
 
-OWN_FRAME bool run_trials(temper_context* t, trial_start start, const first_boot_options* options, void* memory,
-                          size_t bytes) {
+OWN_FRAME bool run_trials(temper_context* t, const first_boot_options* options, void* memory, size_t bytes) {
   const temper_budget budget = {.time_ns = options->budget_ms * (uint64_t)1000000,
                                 .trials = options->trials,
                                 .trials_per_workload = options->trials_per_workload};
@@ -59,7 +58,7 @@ OWN_FRAME bool run_trials(temper_context* t, trial_start start, const first_boot
   uint64_t longest_ns = 0;
   say("budget: ", options->budget_ms, " ms, ");
   say("", options->trials, " trials\n");
-  temper_status status = start(t, &budget, memory, bytes);
+  temper_status status = first_boot_start(t, &budget, memory, bytes);
   status = status == TEMPER_OK ? TEMPER_MORE : status;
   while (status == TEMPER_MORE) {
     const uint32_t before = progress.trials;

@@ -10,11 +10,16 @@
 
 typedef temper_status (*trial_start)(temper_context* t, const temper_budget* budget, void* memory, size_t bytes);
 
+/// What distinguishes first_boot (run_tune.c), which ends with winners, from collect_boot (run_collect.c), which only
+/// measures.
+extern const trial_start first_boot_start;
+extern const bool first_boot_commits;
+
 /// The port to give to temper: `port` with its alarm watched, so that steps which call no kernel can be told apart.
 const temper_port* watch_port(const temper_port* port);
 
-/// `start` is temper_tune_start or temper_collect_start. False, after a message, when the run ends for another reason
+/// False, after a message, when the run ends for another reason
 /// than its budget or its completion.
-bool run_trials(temper_context* t, trial_start start, const first_boot_options* options, void* memory, size_t bytes);
+bool run_trials(temper_context* t, const first_boot_options* options, void* memory, size_t bytes);
 
 #endif

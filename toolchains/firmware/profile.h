@@ -1,0 +1,10 @@
+// What a profile links into the first-boot program; profile_tuner.c or profile_learning.c defines it.
+#ifndef TEMPER_TOOLCHAINS_FIRMWARE_PROFILE_H
+#define TEMPER_TOOLCHAINS_FIRMWARE_PROFILE_H
+
+#include "temper/temper.h"
+
+/// For temper_config; NULL in the tuner profile: the learner is not linked.
+extern const temper_learning_functions* const profile_learning;
+
+#endif

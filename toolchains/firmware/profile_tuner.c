@@ -1,0 +1,3 @@
+#include "toolchains/firmware/profile.h"
+
+const temper_learning_functions* const profile_learning = NULL;
