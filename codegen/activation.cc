@@ -36,4 +36,13 @@ Value* ActivationBounds::apply(Value* value) const {
   return value;
 }
 
+ActivationBounds ActivationBounds::only_if(Value* condition) const {
+  ActivationBounds chosen = *this;
+  for (int which = 0; which < 2; ++which) {
+    Value* none = llvm::ConstantFP::getInfinity(e_.float_type(), which == 0);
+    chosen.bounds_[which] = e_.builder().CreateSelect(condition, bounds_[which], none);
+  }
+  return chosen;
+}
+
 }  // namespace temper

@@ -11,6 +11,8 @@ class ActivationBounds {
   ActivationBounds(Emitter& emitter, const EpilogueStage& epilogue);
   /// A scalar or a vector, bounded. NaN stays NaN.
   llvm::Value* apply(llvm::Value* value) const;
+  /// These bounds where the condition holds, none elsewhere.
+  ActivationBounds only_if(llvm::Value* condition) const;
 
  private:
   Emitter& e_;

@@ -25,7 +25,27 @@ ContractionLowering::ContractionLowering(Emitter& emitter, const LoopNest& nest,
   skipped_rows_ = e_.integer(0);
 }
 
+// Once for a work item, not for every tile.
+void ContractionLowering::begin_batch_entry() {
+  entry_a_ = batch_entry(a_, kAxisM, source_a_);
+  entry_b_ = batch_entry(b_, kAxisN, source_b_);
+  entry_out_ = affine(out_, {kAxisOuter, kAxisInner});
+  entry_bias_ = e_.offset(e_.tensor(TEMPER_BIAS), e_.mul(position(kAxisInner), e_.amount(nest_.epilogue().bias_inner)));
+}
+
+// A packed constant is indexed by g inner alone.
+Value* ContractionLowering::batch_entry(const Access& access, AxisId axis, Value* source) {
+  if (access.layout != PackLayout::kConstant) {
+    return e_.offset(source, affine(access, {kAxisOuter, kAxisInner}));
+  }
+  Value* whole = e_.mul(e_.round_up(extent(axis), access.tile), extent(kAxisK));
+  return e_.offset(source, e_.mul(position(kAxisInner), whole));
+}
+
 void ContractionLowering::stages(const Loop& loop) {
+  if (loop.kind == LoopKind::kParallel) {
+    begin_batch_entry();
+  }
   const bool packs_a = a_.layout != PackLayout::kInPlace && a_.pack_at == loop.id;
   const bool packs_b = b_.layout != PackLayout::kInPlace && b_.pack_at == loop.id;
   if (!packs_a && !packs_b) {
@@ -36,7 +56,7 @@ void ContractionLowering::stages(const Loop& loop) {
     state.inside = e_.integer(0);
   }
   if (packs_a) {
-    pack_operand(a_, kAxisM, source_a_, place_a_);
+    pack_operand(a_, kAxisM, entry_a_, place_a_);
     // B follows A's part of the workspace, which is rounded up to 64 bytes.
     const auto piece_of = [&](AxisId axis) {
       for (const Loop& candidate : nest_.loops()) {
@@ -52,13 +72,12 @@ void ContractionLowering::stages(const Loop& loop) {
     place_b_ = e_.at_entry([&] { return e_.offset(e_.workspace(), e_.round_up(e_.mul(rows, depth), 16)); });
   }
   if (packs_b) {
-    pack_operand(b_, kAxisN, source_b_, place_b_);
+    pack_operand(b_, kAxisN, entry_b_, place_b_);
   }
 }
 
 void ContractionLowering::pack_operand(const Access& access, AxisId axis, Value* source, Value* place) {
-  const PackStage stage{e_,   nest_, access, axis, axes_, e_.offset(source, affine(access, {kAxisOuter, kAxisInner})),
-                        place};
+  const PackStage stage{e_, nest_, access, axis, axes_, source, place};
   stage.emit();
 }
 
@@ -70,9 +89,16 @@ Value* ContractionLowering::affine(const Access& access, std::initializer_list<A
   return sum;
 }
 
-// Rows: exact tails where M is known. Else packed tiles are whole, and rows in place step back so that the tile ends
-// with the matrix; a matrix lower than a tile goes row by row.
 void ContractionLowering::register_tile() {
+  if (Emitter::known(extent(kAxisM))) {
+    exact_tile();
+  } else {
+    tile_of_arguments();
+  }
+}
+
+// Sizes are known: a tile for the whole rows and columns, another for each tail.
+void ContractionLowering::exact_tile() {
   const auto exact = [&](int64_t count) {
     Values rows;
     for (int64_t i = 0; i < count; ++i) {
@@ -80,129 +106,48 @@ void ContractionLowering::register_tile() {
     }
     with_columns(rows);
   };
-  AxisState& m = axes_[kAxisM];
-  skipped_rows_ = e_.integer(0);
   int64_t whole = 0;
-  if (Emitter::known(extent(kAxisM), &whole)) {
-    const int64_t tail = whole % tile_m_;
-    if (tail == 0) {
-      exact(tile_m_);
-    } else if (whole < tile_m_) {
-      exact(tail);
-    } else {
-      e_.when(
-          e_.less(m.left, e_.integer(tile_m_)), [&] { exact(tail); }, [&] { exact(tile_m_); });
-    }
-    return;
-  }
-  if (a_.layout != PackLayout::kInPlace || tile_m_ == 1) {
+  Emitter::known(extent(kAxisM), &whole);
+  const int64_t tail = whole % tile_m_;
+  if (tail == 0) {
     exact(tile_m_);
-    return;
+  } else if (whole < tile_m_) {
+    exact(tail);
+  } else {
+    e_.when(
+        e_.less(axes_[kAxisM].left, e_.integer(tile_m_)), [&] { exact(tail); }, [&] { exact(tile_m_); });
   }
-  const auto row_by_row = [&] {
-    const AxisState saved = m;
-    e_.loop(e_.integer(0), saved.left, e_.integer(1), [&](Value* i) {
-      m.inside = e_.add(saved.inside, i);
-      m.left = e_.integer(1);
-      exact(1);
-    });
-    m = saved;
-  };
-  e_.when(e_.less(extent(kAxisM), e_.integer(tile_m_)), row_by_row, [&] {
-    skipped_rows_ = e_.sub(e_.integer(tile_m_), m.left);
-    exact(tile_m_);
-    skipped_rows_ = e_.integer(0);
-  });
 }
 
 void ContractionLowering::with_columns(const Values& rows) {
-  const int64_t width = static_cast<int64_t>(vectors_) * e_.lanes();
-  Value* left = axes_[kAxisN].left;
   const Tile full{rows, vectors_, {}, false};
-  const auto edge = [&](int32_t vectors, Value* columns) {
-    Tile tile{rows, vectors, {}, true};
-    for (int32_t v = 0; e_.masks() && v < vectors; ++v) {
-      tile.masks.push_back(e_.lane_mask(columns, v));
-    }
-    return tile;
-  };
   int64_t whole = 0;
-  if (Emitter::known(extent(kAxisN), &whole)) {
-    const int64_t tail = whole % width;
-    const Tile end = edge(static_cast<int32_t>((tail + e_.lanes() - 1) / e_.lanes()), e_.integer(tail));
-    const bool even = tail % e_.lanes() == 0;
-    const auto emit_end = [&] { emit_tile(even ? Tile{rows, end.vectors, {}, false} : end, false); };
-    if (tail == 0) {
-      emit_tile(full, false);
-    } else if (whole < width) {
-      emit_end();
-    } else {
-      e_.when(e_.less(left, e_.integer(width)), emit_end, [&] { emit_tile(full, false); });
+  Emitter::known(extent(kAxisN), &whole);
+  const int64_t tail = whole % width();
+  const auto emit_end = [&] {
+    Tile end{rows, static_cast<int32_t>((tail + e_.lanes() - 1) / e_.lanes()), {}, tail % e_.lanes() != 0};
+    for (int32_t v = 0; e_.masks() && end.edge && v < end.vectors; ++v) {
+      end.masks.push_back(e_.lane_mask(e_.integer(tail), v));
     }
-    return;
-  }
-  // Masks of AVX-512 cost nothing, so whole tiles take them too and the pack holds one body; elsewhere the two ends
-  // differ: only the finish where B is packed, the sums too where it is not.
-  if (e_.masks() && e_.lanes() == 16) {
-    emit_tile(edge(vectors_, left), false);
-  } else if (b_.layout != PackLayout::kInPlace) {
-    emit_tile(full, true);
-  } else {
-    e_.when(
-        e_.less(left, e_.integer(width)), [&] { emit_tile(edge(vectors_, left), false); },
-        [&] { emit_tile(full, false); });
-  }
-}
-
-// fork: only at the end is it known whether the columns end inside the tile.
-void ContractionLowering::emit_tile(const Tile& tile, bool fork) {
-  const Values sums = sum(tile);
-  if (Emitter::known(extent(kAxisM))) {
-    if (tile.edge && tile.masks.empty()) {
-      finish_by_element(tile, spill(sums));
-    } else {
-      finish(tile, sums);
-    }
-    return;
-  }
-  // Where sizes are arguments, the usual end (whole tile, one pass, no addend) stays in registers; any other goes over
-  // the stack in a loop over rows, a tenth of the code of doing everything for every row.
-  Value* inside = e_.less(axes_[kAxisN].left, e_.integer(static_cast<int64_t>(vectors_) * e_.lanes()));
-  const auto rare = [&] {
-    Value* buffer = spill(sums);
-    if (fork) {
-      e_.when(
-          inside, [&] { finish_from(masked(tile), buffer); }, [&] { finish_from(tile, buffer); });
-    } else {
-      finish_from(tile, buffer);
-    }
+    emit_tile(end);
   };
-  if (e_.lanes() == 1 || (tile.edge && tile.masks.empty()) || tile.rows.size() != static_cast<size_t>(tile_m_)) {
-    rare();
-    return;
-  }
-  llvm::IRBuilder<>& b = e_.builder();
-  Value* usual = b.CreateAnd(b.CreateAnd(first_pass(), last_pass()), e_.equal(e_.amount(nest_.epilogue().addend), 0));
-  usual = b.CreateAnd(usual, e_.equal(axes_[kAxisM].left, tile_m_));
-  usual = fork ? b.CreateAnd(usual, b.CreateNot(inside)) : usual;
-  e_.when(
-      usual, [&] { finish_usual(tile, sums); }, rare);
-}
-
-ContractionLowering::Tile ContractionLowering::masked(const Tile& tile) {
-  Tile edge = tile;
-  edge.edge = true;
-  for (int32_t v = 0; e_.masks() && v < tile.vectors; ++v) {
-    edge.masks.push_back(e_.lane_mask(axes_[kAxisN].left, v));
-  }
-  return edge;
-}
-
-void ContractionLowering::finish_from(const Tile& tile, Value* buffer) {
-  if (tile.edge && tile.masks.empty()) {
-    finish_by_element(tile, buffer);
+  if (tail == 0) {
+    emit_tile(full);
+  } else if (whole < width()) {
+    emit_end();
   } else {
-    finish_by_rows(tile, buffer);
+    e_.when(e_.less(axes_[kAxisN].left, e_.integer(width())), emit_end, [&] { emit_tile(full); });
+  }
+}
+
+void ContractionLowering::emit_tile(const Tile& tile) {
+  const Values sums = sum(tile, unroll_);
+  if (tile.edge && tile.masks.empty()) {
+    Value* buffer = e_.stack(static_cast<int64_t>(width()) * tile_m_);
+    spill(sums, tile.vectors, buffer);
+    finish_from(buffer);
+  } else {
+    finish(tile, sums);
   }
 }
 
@@ -213,23 +158,30 @@ Value* ContractionLowering::operand_base(const Access& access, AxisId axis, Valu
     case PackLayout::kPanel:
     case PackLayout::kRows:
       return e_.offset(place, e_.mul(axes_[axis].inside, axes_[kAxisK].left));
-    case PackLayout::kConstant: {
-      Value* whole = e_.mul(e_.round_up(extent(axis), access.tile), extent(kAxisK));
-      Value* inside = e_.add(e_.mul(position(axis), extent(kAxisK)), e_.mul(position(kAxisK), e_.integer(access.tile)));
-      return e_.offset(source, e_.add(e_.mul(position(kAxisInner), whole), inside));
-    }
+    case PackLayout::kConstant:
+      return e_.offset(
+          source, e_.add(e_.mul(position(axis), extent(kAxisK)), e_.mul(position(kAxisK), e_.integer(access.tile))));
     case PackLayout::kInPlace:
       break;
   }
-  return e_.offset(source, affine(access, {kAxisOuter, kAxisInner, axis, kAxisK}));
+  return e_.offset(source, affine(access, {axis, kAxisK}));
 }
 
-// Sums start at zero and stay in registers; what earlier passes left in the output is added at the end.
-Values ContractionLowering::sum(const Tile& tile) {
-  Values carried(tile.rows.size() * static_cast<size_t>(tile.vectors), e_.zero());
-  const size_t count = carried.size();
-  carried.push_back(operand_base(b_, kAxisN, source_b_, place_b_));
-  Value* a = operand_base(a_, kAxisM, source_a_, place_a_);
+// Sums stay in registers. Where sizes are known they start at zero, and what earlier passes left in the output is added
+// at the end.
+Values ContractionLowering::sum(const Tile& tile, int32_t unroll) {
+  const size_t count = tile.rows.size() * static_cast<size_t>(tile.vectors);
+  Values carried(count, e_.zero());
+  Value* row = tile.start;
+  for (size_t i = 0; tile.start != nullptr && i < count; ++i) {
+    const size_t v = i % static_cast<size_t>(tile.vectors);
+    row = i > 0 && v == 0 ? e_.offset(row, tile.start_step) : row;
+    carried[i] = e_.load_vector(e_.offset(row, static_cast<int64_t>(v) * e_.lanes()),
+                                tile.masks.empty() ? nullptr : tile.masks[v]);
+  }
+  Value* first_b = operand_base(b_, kAxisN, entry_b_, place_b_);
+  carried.push_back(tile.first_column == nullptr ? first_b : e_.offset(first_b, tile.first_column));
+  Value* a = operand_base(a_, kAxisM, entry_a_, place_a_);
   a = e_.offset(a, e_.mul(e_.sub(e_.integer(0), skipped_rows_), row_stride()));
   for (size_t i = 0; i < tile.rows.size(); i += rows_per_pointer(tile)) {
     carried.push_back(e_.offset(a, e_.mul(tile.rows[i], row_stride())));
@@ -237,23 +189,22 @@ Values ContractionLowering::sum(const Tile& tile) {
   Value* depth = axes_[kAxisK].left;
   int64_t known_depth = 0;
   const bool known = Emitter::known(depth, &known_depth);
-  Value* whole =
-      known ? e_.integer(known_depth / unroll_ * unroll_) : e_.sub(depth, e_.mod(depth, e_.integer(unroll_)));
+  Value* whole = known ? e_.integer(known_depth / unroll * unroll) : e_.sub(depth, e_.mod(depth, e_.integer(unroll)));
   // Read in place, A's stride along k may be an argument: the unrolled loop is for stride 1, where steps are
   // displacements, and any other stride takes the loop of single steps.
   const bool panel = a_.layout == PackLayout::kPanel || a_.layout == PackLayout::kConstant;
   Value* stride = panel                            ? e_.integer(tile_m_)
                   : a_.layout == PackLayout::kRows ? e_.integer(1)
                                                    : e_.amount(*a_.stride(kAxisK));
-  Value* fast_stride = Emitter::known(stride) || unroll_ == 1 ? stride : e_.integer(1);
+  Value* fast_stride = Emitter::known(stride) || unroll == 1 ? stride : e_.integer(1);
   if (fast_stride != stride) {
     whole = e_.builder().CreateSelect(e_.equal(stride, 1), whole, e_.integer(0));
   }
-  carried = e_.loop(e_.integer(0), whole, e_.integer(unroll_), carried,
-                    [&](Value*, const Values& values) { return multiply_add(tile, unroll_, fast_stride, values); });
+  carried = e_.loop(e_.integer(0), whole, e_.integer(unroll), carried,
+                    [&](Value*, const Values& values) { return multiply_add(tile, unroll, fast_stride, values); });
   if (known) {
-    carried = multiply_add(tile, static_cast<int32_t>(known_depth % unroll_), stride, carried);
-  } else if (unroll_ > 1) {
+    carried = multiply_add(tile, static_cast<int32_t>(known_depth % unroll), stride, carried);
+  } else if (unroll > 1) {
     carried = e_.loop(whole, depth, e_.integer(1), carried,
                       [&](Value*, const Values& values) { return multiply_add(tile, 1, stride, values); });
   }
@@ -312,10 +263,12 @@ Value* ContractionLowering::load_b(const Tile& tile, Value* pointer, int32_t vec
     return e_.load_vector(e_.offset(pointer, static_cast<int64_t>(vector) * e_.lanes()),
                           tile.masks[static_cast<size_t>(vector)]);
   }
+  Value* left = axes_[kAxisN].left;
+  left = tile.first_column == nullptr ? left : e_.sub(left, tile.first_column);
   Value* result = e_.zero();
   for (int32_t lane = 0; lane < e_.lanes(); ++lane) {
     Value* column = e_.integer(static_cast<int64_t>(vector) * e_.lanes() + lane);
-    Value* safe = e_.builder().CreateSelect(e_.less(column, axes_[kAxisN].left), column, e_.integer(0));
+    Value* safe = e_.builder().CreateSelect(e_.less(column, left), column, e_.integer(0));
     Value* value = e_.load(e_.offset(pointer, safe));
     result = e_.lanes() == 1 ? value : e_.builder().CreateInsertElement(result, value, static_cast<uint64_t>(lane));
   }

@@ -32,9 +32,7 @@ void PackStage::filter_panels() const {
 }
 
 void PackStage::image() const {
-  if (access.layout == PackLayout::kRows) {
-    image_rows();
-  } else if (access.image->channels_last) {
+  if (access.image->channels_last) {
     image_panels_of_rows();
   } else {
     image_panels_of_columns();

@@ -6,7 +6,12 @@ namespace temper {
 
 using llvm::Value;
 
+// Rows are made of images alone; gemm_nest refuses them elsewhere.
 void PackStage::emit() const {
+  if (access.layout == PackLayout::kRows) {
+    image_rows();
+    return;
+  }
   const auto strided = [&] {
     if (access.filter_of) {
       e.when(
@@ -28,28 +33,6 @@ Value* PackStage::enabled(const ImageView& view) const { return e.equal(e.amount
 void PackStage::plain() const {
   Value *tile_stride = e.amount(*access.stride(axis)), *depth_stride = e.amount(*access.stride(kAxisK));
   Value* from = e.offset(source, e.add(e.mul(position(axis), tile_stride), e.mul(position(kAxisK), depth_stride)));
-  if (access.layout == PackLayout::kRows) {
-    plain_rows(from);
-  } else {
-    plain_panels(from, tile_stride, depth_stride);
-  }
-}
-
-void PackStage::plain_rows(Value* from) const {
-  Value *tile_stride = e.amount(*access.stride(axis)), *depth_stride = e.amount(*access.stride(kAxisK));
-  Value* depth = axes[kAxisK].left;
-  e.loop(e.integer(0), axes[axis].left, e.integer(1), [&](Value* row) {
-    Value *source_row = e.offset(from, e.mul(row, tile_stride)), *to = e.offset(place, e.mul(row, depth));
-    e.when(
-        e.equal(depth_stride, 1), [&] { e.copy_run(to, source_row, depth); },
-        [&] {
-          e.loop(e.integer(0), depth, e.integer(1),
-                 [&](Value* k) { e.store(e.load(e.offset(source_row, e.mul(k, depth_stride))), e.offset(to, k)); });
-        });
-  });
-}
-
-void PackStage::plain_panels(Value* from, Value* tile_stride, Value* depth_stride) const {
   Value *depth = axes[kAxisK].left, *count = axes[axis].left;
   e.loop(e.integer(0), count, e.integer(access.tile), [&](Value* first) {
     Value *panel = e.offset(from, e.mul(first, tile_stride)), *to = e.offset(place, e.mul(first, depth));
@@ -88,6 +71,11 @@ void PackStage::along_tile(Value* from, Value* to, Value* left, Value* depth_str
       }
     });
   };
+  // Where sizes are arguments one body serves both: masked loads cost little, code much.
+  if (e.masks() && !Emitter::known(e.amount(nest.axes()[axis].extent))) {
+    rows(true);
+    return;
+  }
   e.when(
       e.less(left, e.integer(tile)),
       [&] {

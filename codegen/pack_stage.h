@@ -20,8 +20,6 @@ struct PackStage {
  private:
   llvm::Value* position(AxisId of) const { return e.add(axes[of].origin, axes[of].inside); }
   void plain() const;
-  void plain_rows(llvm::Value* from) const;
-  void plain_panels(llvm::Value* from, llvm::Value* tile_stride, llvm::Value* depth_stride) const;
   void along_tile(llvm::Value* from, llvm::Value* to, llvm::Value* left, llvm::Value* depth_stride) const;
   void along_depth(llvm::Value* from, llvm::Value* to, llvm::Value* left, llvm::Value* tile_stride) const;
   void by_element(llvm::Value* from, llvm::Value* to, llvm::Value* left, llvm::Value* tile_stride,

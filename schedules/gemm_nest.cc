@@ -94,6 +94,9 @@ std::optional<Error> check_operands(const NestInput& input, const GemmKnobs& kno
   if ((knobs.a == kConstant && dims[kGemmAConstant] == 0) || (knobs.b == kConstant && dims[kGemmBConstant] == 0)) {
     return refuse("kGemm: an operand packed as a constant is not known before execution");
   }
+  if (dims[kGemmView] != kViewImageIsA && knobs.a == kRows) {
+    return refuse("kGemm: A is packed in rows only where it is an image");
+  }
   if (dims[kGemmView] == kViewImageIsA && knobs.a != kPanel && knobs.a != kRows) {
     return refuse("kGemm: A is an image and must be packed in panels or rows");
   }

@@ -103,9 +103,10 @@ void random_blocks(std::mt19937& random, std::vector<int32_t>& knobs) {
 
 std::vector<int32_t> random_gemm_knobs(std::mt19937& random, const std::vector<int32_t>& dims, const Target& target) {
   std::vector<int32_t> knobs(kGemmKnobCount);
-  knobs[kKnobTileM] = pick(random, {1, 2, 3, 4, 6, 8, 14});
-  knobs[kKnobTileVectors] = pick(random, {1, 2, 3});
+  knobs[kKnobTileM] = std::min(pick(random, {1, 2, 3, 4, 6, 8, 14}), dims[kGemmM]);
   knobs[kKnobLanes] = random() % 4 == 0 ? std::max(1, target.lanes / 2) : target.lanes;
+  const int32_t most_vectors = (dims[kGemmN] + knobs[kKnobLanes] - 1) / knobs[kKnobLanes];
+  knobs[kKnobTileVectors] = std::min(pick(random, {1, 2, 3}), most_vectors);
   knobs[kKnobUnrollK] = pick(random, {1, 2, 4});
   do {
     knobs[kKnobA] = pick(random, {kDirect, kPanel, kRows, kConstant});
@@ -130,7 +131,7 @@ bool reads_operands(const std::vector<int32_t>& dims, const std::vector<int32_t>
   }
   const bool reads_a = a == kDirect     ? view != kViewImageIsA
                        : a == kConstant ? dims[kGemmAConstant] != 0 && view != kViewImageIsA
-                                        : true;
+                                        : a != kRows || view == kViewImageIsA;
   const bool reads_b = b == kDirect     ? view == kViewPlain && dims[kGemmBN] == 1
                        : b == kConstant ? dims[kGemmBConstant] != 0 && view != kViewImageIsB
                                         : true;

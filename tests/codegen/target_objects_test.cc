@@ -21,7 +21,7 @@ std::vector<KernelRequest> requests_for(const Target& target) {
   matmul.op = Operator::kMatmul;
   matmul.matmul = {1, 33, 50, 70, false, false, false, false, true, true};
   matmul.epilogue = {true, true, Activation::kClip, 0.0f, 6.0f};
-  for (GemmOperand a : {kDirect, kPanel, kRows, kConstant}) {
+  for (GemmOperand a : {kDirect, kPanel, kConstant}) {
     for (GemmOperand b : {kDirect, kPanel, kConstant}) {
       if (a != kConstant || b != kConstant) {
         add(TemplateId::kGemm, matmul, {4, 2, lanes, 2, a, b, 16, 32, 24, 0});
@@ -37,6 +37,7 @@ std::vector<KernelRequest> requests_for(const Target& target) {
   conv.conv.pad_top = conv.conv.pad_left = 1;
   for (Layout layout : {Layout::kNchw, Layout::kNhwc}) {
     conv.conv.layout = layout;
+    add(TemplateId::kGemm, conv, {4, 2, lanes, 2, layout == Layout::kNhwc ? kRows : kPanel, kPanel, 16, 32, 24, 1});
     add(TemplateId::kGemm, conv, {4, 2, lanes, 2, kPanel, kPanel, 16, 32, 24, 1});
     Workload depthwise = conv;
     depthwise.conv.groups = depthwise.conv.channels = depthwise.conv.out_channels = 20;

@@ -98,14 +98,37 @@ std::optional<Config> KernelBench::table_config(uint32_t workload, const TableVi
   return config;
 }
 
+std::optional<Config> KernelBench::config_of(uint32_t workload, const int32_t* values) const {
+  const Space& space = state_->spaces[workload];
+  Config config;
+  for (uint32_t k = 0; k < space.knob_count(); k++) {
+    if (!space.choose(k, static_cast<uint16_t>(values[k]), &config).ok()) {
+      return std::nullopt;
+    }
+  }
+  return space.legal(config) ? std::optional(config) : std::nullopt;
+}
+
+std::vector<int32_t> KernelBench::values_of(uint32_t workload, const Config& config) const {
+  const Space& space = state_->spaces[workload];
+  std::vector<int32_t> values(TEMPER_MAX_KNOBS);
+  space.values_of(config, values.data());
+  values.resize(space.knob_count());
+  return values;
+}
+
+const temper_facts& KernelBench::facts() const { return state_->facts; }
+
+const temper_port& KernelBench::port() const { return state_->port; }
+
 Result<Contender> KernelBench::contender(uint32_t workload, const std::string& name, const Config& config,
-                                         const WorkloadData& data) {
+                                         const WorkloadData& data, KernelMode mode) {
   const Space& space = state_->spaces[workload];
   int32_t knobs[TEMPER_MAX_KNOBS];
   space.values_of(config, knobs);
   const Span<const int32_t> dims = space.workload().dims;
   const KernelRequest request{static_cast<TemplateId>(space.view().id),
-                              KernelMode::kBaked,
+                              mode,
                               {dims.begin(), dims.end()},
                               {knobs, knobs + space.knob_count()},
                               "kernel"};
@@ -121,8 +144,14 @@ Result<Contender> KernelBench::contender(uint32_t workload, const std::string& n
   }
   state_->build_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   state_->built++;
+  return contender_of(workload, name, config, data, *kernel);
+}
+
+Result<Contender> KernelBench::contender_of(uint32_t workload, const std::string& name, const Config& config,
+                                            const WorkloadData& data, temper_kernel kernel) {
+  const Space& space = state_->spaces[workload];
   auto execution = std::make_shared<Execution>();
-  if (const Status status = make_plan(space, config, *kernel, &execution->plan); !status.ok()) {
+  if (const Status status = make_plan(space, config, kernel, &execution->plan); !status.ok()) {
     return Error{status.code(), "the config's plan is refused"};
   }
   execution->out.resize(data.tensor[TEMPER_OUT].size());
