@@ -1,4 +1,4 @@
-// How searchers come to a proposal, one candidate at a time: annealing over the cost model as corrected by trials, the
+// How searchers come to a proposal, one candidate at a time: walks over the cost model as corrected by trials, the
 // climb around the incumbent, samples and the grid. See runtime/searcher.h.
 #include "runtime/learning.h"
 #include "runtime/searcher.h"
@@ -41,12 +41,16 @@ Stage fallback(Stage stage) {
 
 }  // namespace
 
-void Proposal::enter(Stage next) {
-  stage = next;
-  step = 0;
-  misses = 0;
-  knob = 0;
-  best_score = kWorst;
+void Searcher::enter(Stage stage) {
+  Proposal& p = *proposal_;
+  p.stage = stage;
+  p.step = 0;
+  p.misses = 0;
+  p.knob = 0;
+  p.best_score = kWorst;
+  if (stage == Stage::kNear) {
+    p.base = elites_.entry[random_.below(2) == 0 ? 0 : random_.below(elites_.count)].config;
+  }
 }
 
 // One in eight anywhere; the rest around what was measured, the more the nearer the end is; else where the models
@@ -91,18 +95,15 @@ int32_t Searcher::consider(const Config& config) {
   return found;
 }
 
-// True when that was a try: it was legal, or too many in a row were not.
-bool Searcher::count_try(int32_t found) {
-  if (found == kWorst && ++proposal_->misses < kMisses) {
-    return false;
-  }
-  proposal_->misses = 0;
-  ++proposal_->step;
-  return found != kWorst;
-}
-
+// Where rejection found nothing once, it is not asked again.
 Status Searcher::sample_step(Config* out) {
-  return space_->sample_step(random_, &proposal_->sampler, out, learning_ == nullptr ? nullptr : learning_->descend);
+  if (sparse_) {
+    return TEMPER_NOT_FOUND;
+  }
+  const Status status =
+      space_->sample_step(random_, &proposal_->sampler, out, learning_ == nullptr ? nullptr : learning_->descend);
+  sparse_ = learning_ == nullptr && status == TEMPER_NOT_FOUND;
+  return status;
 }
 
 bool Searcher::sample_one() {
@@ -121,23 +122,13 @@ bool Searcher::grid_one() {
   if (cursor_done_ || ++p.step == kGridSteps) {
     return true;
   }
-  if (!visited(cursor_) && space_->legal(cursor_)) {
+  if (space_->legal(cursor_) && !visited(cursor_)) {
     p.best = cursor_;
     p.best_score = 0;
     return true;
   }
   cursor_done_ = !space_->next(&cursor_);
   return false;
-}
-
-bool Searcher::near_one(uint32_t effort) {
-  Proposal& p = *proposal_;
-  if (p.step == 0 && p.misses == 0) {
-    p.knob =
-        static_cast<uint8_t>(random_.below(2) == 0 ? 0 : random_.below(elites_.count));  // the elite it starts from
-  }
-  count_try(consider(space_->mutate(random_, elites_.entry[p.knob].config)));
-  return p.step >= effort || p.step == kNearTries;
 }
 
 // Near the end of the budget the models have said what they know: what is left is to try the incumbent's single
@@ -159,56 +150,56 @@ bool Searcher::climb_one() {
   return false;
 }
 
-// The chains start, and one a proposal starts anew, in turn from an elite and from a sample, so that they neither all
-// sit at the incumbent nor forget it. False while a sample is in the making, and while chains are missing.
+// In turn at an elite and at a sample, so that walks neither all start at the incumbent nor forget it.
 bool Searcher::seed_one() {
   Proposal& p = *proposal_;
-  Config& chain = p.chain[p.next_chain % kChainCount];
-  if (p.next_chain % 2 == 0 && elites_.count > 0) {
-    chain = elites_.entry[p.next_chain == 0 ? 0 : random_.below(elites_.count)].config;
+  const bool any = elites_.count > 0;
+  if (p.turn % 2 == 0 && any) {
+    p.base = elites_.entry[random_.below(elites_.count)].config;
   } else {
-    const Status status = sample_step(&chain);
+    const Status status = sample_step(&p.base);
     if (status == TEMPER_MORE) {
       return false;
     }
-    if (!status.ok() && elites_.count == 0) {
+    if (!status.ok() && !any) {
       return true;
     }
-    chain = status.ok() ? chain : elites_.entry[0].config;
+    p.base = status.ok() ? p.base : elites_.entry[0].config;
   }
-  ++p.next_chain;
-  if (p.next_chain >= kChainCount) {
-    p.next_chain = p.next_chain == 2 * kChainCount ? kChainCount : p.next_chain;
-    p.enter(Stage::kAnneal);
-  }
+  ++p.turn;
+  enter(Stage::kAnneal);
   return false;
 }
 
-bool Searcher::anneal_one(uint32_t effort) {
+// Neighbours of the base. Annealing begins with the base itself and moves it, the search near an elite does not.
+bool Searcher::walk_one(uint32_t effort) {
   Proposal& p = *proposal_;
-  const uint32_t steps = (effort / kChainCount + 1) * kChainCount;
-  const uint32_t c = p.step % kChainCount;
-  const bool first = p.step < kChainCount;
-  const int32_t temperature_q8 = 16 + static_cast<int32_t>((steps - p.step) * 240 / steps);
-  const Config next = first ? p.chain[c] : space_->mutate(random_, p.chain[c]);
+  const bool moves = p.stage == Stage::kAnneal;
+  const bool first = moves && p.step == 0;
+  const uint32_t tries = moves || effort < kNearTries ? effort + 1 : kNearTries;
+  const Config next = first ? p.base : space_->mutate(random_, p.base);
   const int32_t found = consider(next);
-  if (count_try(found) && (first || accept(random_, found - p.chain_score[c], temperature_q8))) {
-    p.chain[c] = next;
-    p.chain_score[c] = found;
+  if (found == kWorst && ++p.misses < kMisses) {
+    return false;  // illegal; many in a row count as a try
   }
-  return p.step == steps;
+  p.misses = 0;
+  const int32_t temperature_q8 = 16 + static_cast<int32_t>((tries - p.step) * 240 / tries);
+  if (moves && found != kWorst && (first || accept(random_, found - p.base_score, temperature_q8))) {
+    p.base = next;
+    p.base_score = found;
+  }
+  return ++p.step >= tries;
 }
 
 bool Searcher::work(uint32_t effort) {
   switch (proposal_->stage) {
     case Stage::kNear:
-      return near_one(effort);
+    case Stage::kAnneal:
+      return walk_one(effort);
     case Stage::kClimb:
       return climb_one();
     case Stage::kSeed:
       return seed_one();
-    case Stage::kAnneal:
-      return anneal_one(effort);
     case Stage::kSample:
       return sample_one();
     default:
@@ -224,7 +215,7 @@ Status Searcher::propose(Config* out, uint32_t effort, uint32_t candidates) {
   if (p.owner != this) {
     p.owner = this;
     p.stage = Stage::kNone;
-    p.next_chain = 0;
+    p.turn = 0;
     p.sampler.tests = 0;
   }
   for (; candidates > 0; --candidates) {
@@ -235,7 +226,7 @@ Status Searcher::propose(Config* out, uint32_t effort, uint32_t candidates) {
       continue;
     }
     if (p.stage == Stage::kNone) {
-      p.enter(choose_stage());
+      enter(choose_stage());
     }
     if (!work(effort)) {
       continue;
@@ -248,7 +239,7 @@ Status Searcher::propose(Config* out, uint32_t effort, uint32_t candidates) {
       exhausted_ = true;
       return TEMPER_NOT_FOUND;
     }
-    p.enter(fallback(p.stage));
+    enter(fallback(p.stage));
   }
   return TEMPER_MORE;
 }

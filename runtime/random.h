@@ -9,11 +9,11 @@ namespace temper {
 class Random {
  public:
   explicit Random(uint64_t seed) {
-    // splitmix64 finaliser (Steele, Lea, Flood 2014), so that neighbouring seeds give unrelated streams.
-    seed += 0x9E3779B97F4A7C15u;
-    seed = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9u;
-    seed = (seed ^ (seed >> 27)) * 0x94D049BB133111EBu;
-    const uint32_t folded = static_cast<uint32_t>(seed ^ (seed >> 32));
+    // The finaliser of MurmurHash3 (A. Appleby, public domain), so that neighbouring seeds give unrelated streams.
+    uint32_t folded = static_cast<uint32_t>(seed ^ (seed >> 32));
+    folded = (folded ^ (folded >> 16)) * 0x85EBCA6Bu;
+    folded = (folded ^ (folded >> 13)) * 0xC2B2AE35u;
+    folded ^= folded >> 16;
     state_ = folded == 0 ? 1u : folded;
   }
   uint32_t next() {

@@ -11,38 +11,23 @@ constexpr uint32_t kSmallGrid = 64;  // and up to here where the number of trial
 
 }  // namespace
 
-VisitedSet::VisitedSet(Arena& arena, uint32_t max_entries) : size_(max_entries + max_entries / 3 + 2) {
-  slots_ = arena.take_array<uint32_t>(size_);
-  for (uint32_t i = 0; slots_ != nullptr && i < size_; ++i) {
-    slots_[i] = 0;
-  }
-  capacity_ = slots_ == nullptr ? 0 : max_entries;
-}
-
-uint32_t VisitedSet::find(uint32_t hash) const {
-  uint32_t index = static_cast<uint32_t>(uint64_t{hash * 0x9E3779B1u} * size_ >> 32);
-  while (slots_[index] != 0 && slots_[index] != hash) {
-    index = index + 1 == size_ ? 0 : index + 1;
-  }
-  return index;
+VisitedSet::VisitedSet(Arena& arena, uint32_t max_entries) : hashes_(arena.take_array<uint32_t>(max_entries)) {
+  capacity_ = hashes_ == nullptr ? 0 : max_entries;
 }
 
 bool VisitedSet::contains(uint32_t hash) const {
-  hash = hash == 0 ? 1 : hash;
-  return count_ != 0 && slots_[find(hash)] == hash;
+  uint32_t i = 0;
+  while (i < count_ && hashes_[i] != hash) {
+    ++i;
+  }
+  return i < count_;
 }
 
 bool VisitedSet::insert(uint32_t hash) {
-  hash = hash == 0 ? 1 : hash;
-  if (full()) {
+  if (full() || contains(hash)) {
     return false;
   }
-  uint32_t& entry = slots_[find(hash)];
-  if (entry == hash) {
-    return false;
-  }
-  entry = hash;
-  ++count_;
+  hashes_[count_++] = hash;
   return true;
 }
 
@@ -71,18 +56,15 @@ bool Searcher::visit(const Config& config) { return visited_->insert(hash_config
 
 bool Searcher::visited(const Config& config) const { return visited_->contains(hash_config(config, salt_)); }
 
-// Puts it in its place by time, if it is among the `capacity` fastest; of equals the older stays ahead.
-void EliteList::insert(const Elite& fresh, uint32_t capacity) {
-  uint32_t at = count;
-  while (at > 0 && entry[at - 1].time_ns > fresh.time_ns) {
-    --at;
-  }
-  if (at >= capacity) {
+void EliteList::insert(const Elite& fresh) {
+  if (count < kEliteCount) {
+    ++count;
+  } else if (fresh.time_ns >= entry[count - 1].time_ns) {
     return;
   }
-  count = static_cast<uint8_t>(count < capacity ? count + 1 : capacity);
-  for (uint32_t i = count - 1u; i > at; --i) {
-    entry[i] = entry[i - 1];
+  uint32_t at = count - 1u;
+  for (; at > 0 && entry[at - 1].time_ns > fresh.time_ns; --at) {
+    entry[at] = entry[at - 1];
   }
   entry[at] = fresh;
 }
@@ -103,7 +85,7 @@ uint32_t EliteList::find(const Config& config) const {
 
 void Searcher::hint(const Config& config, uint64_t time_ns) {
   if (hints_.find(config) == hints_.count) {
-    hints_.insert(Elite{config, time_ns}, kHintCount);
+    hints_.insert(Elite{config, time_ns});
   }
 }
 
@@ -124,7 +106,7 @@ void Searcher::observe(const Config& config, temper_outcome outcome, uint64_t ti
   if (known < elites_.count) {  // measured again: the newer result counts
     elites_.remove(known);
   }
-  elites_.insert(fresh, kEliteCount);
+  elites_.insert(fresh);
 }
 
 void Searcher::set_progress(uint32_t spent_q8) { spent_q8_ = spent_q8 > 256 ? 256 : spent_q8; }

@@ -14,8 +14,6 @@ namespace temper {
 
 enum class SearcherKind : uint8_t { kAuto = 0, kGrid, kRandom, kAnnealing };
 inline constexpr uint32_t kEliteCount = 4;
-inline constexpr uint32_t kHintCount = 4;
-inline constexpr uint32_t kChainCount = 4;
 
 struct Elite {
   Config config;
@@ -24,16 +22,18 @@ struct Elite {
 
 /// The fastest configs, fastest first.
 struct EliteList {
-  void insert(const Elite& fresh, uint32_t capacity);
+  /// Kept if it is among the fastest; of equals the older stays ahead.
+  void insert(const Elite& fresh);
   void remove(uint32_t index);
   uint32_t find(const Config& config) const;  ///< count when it is not there
 
-  Elite entry[kEliteCount > kHintCount ? kEliteCount : kHintCount] = {};
+  Elite entry[kEliteCount] = {};
   uint8_t count = 0;
 };
 
-/// Which configs of a run were proposed: exact up to 32-bit hash collisions, open addressing. Shared by all workloads
-/// of a run.
+/// Which configs of a run were proposed: exact up to 32-bit hash collisions, searched from end to end. Observed: a few
+/// hundred entries cost less than one test of legality, on a microcontroller too; from some ten thousand on a table
+/// would pay.
 class VisitedSet {
  public:
   VisitedSet() = default;
@@ -41,36 +41,32 @@ class VisitedSet {
   bool contains(uint32_t hash) const;
   /// False when full or already there.
   bool insert(uint32_t hash);
+  void clear() { count_ = 0; }
   uint32_t count() const { return count_; }
   bool full() const { return count_ >= capacity_; }
 
  private:
-  uint32_t find(uint32_t hash) const;  ///< index of its entry, or of the empty one where it would go
-
-  uint32_t* slots_ = nullptr;
-  uint32_t size_ = 0;
+  uint32_t* hashes_ = nullptr;
   uint32_t count_ = 0;
   uint32_t capacity_ = 0;
 };
 
 class Searcher;
 
-/// The proposal that is being worked out, and the annealing's chains. One for all searchers of a run: another
-/// workload's turn starts it anew.
+/// The proposal that is being worked out. One for all searchers of a run: another workload's turn starts it anew.
 struct Proposal {
   enum class Stage : uint8_t { kNone, kNear, kClimb, kSeed, kAnneal, kSample, kGrid };
-  void enter(Stage next);
 
   const Searcher* owner = nullptr;
   Stage stage = Stage::kNone;
-  uint8_t next_chain = 0;  ///< up to kChainCount: chains there are; which one starts anew next
-  uint8_t knob = 0;        ///< kClimb: the one that is changed; kNear: the elite that is
-  uint8_t misses = 0;      ///< illegal candidates in a row
+  uint8_t turn = 0;    ///< annealing starts in turn at an elite and at a sample
+  uint8_t knob = 0;    ///< kClimb: the one that is changed
+  uint8_t misses = 0;  ///< illegal candidates in a row
   uint32_t step = 0;
   int32_t best_score = 0;
-  int32_t chain_score[kChainCount] = {};
+  int32_t base_score = 0;
   Config best;  ///< new and legal
-  Config chain[kChainCount];
+  Config base;  ///< where the walk stands
   Sampler sampler;
 };
 
@@ -94,7 +90,7 @@ class Searcher {
   Status propose(Config* out, uint32_t effort, uint32_t candidates = UINT32_MAX);
   /// Grid only: looks whether any of the next `configs` is left to propose, and notes exhaustion where the grid ends.
   void look_ahead(uint32_t configs);
-  /// A config to propose before all others (default, hints); ignored when illegal or visited. The kHintCount fastest
+  /// A config to propose before all others (default, hints); ignored when illegal or visited. The kEliteCount fastest
   /// are kept.
   void hint(const Config& config, uint64_t time_ns = 0);
   /// Marks a config as visited without a proposal or a result of its own. False when it was already.
@@ -118,16 +114,15 @@ class Searcher {
   bool take(const Config& config, Config* out);  ///< true when it was new: now it is proposed
   bool propose_hint(Config* out);
   Proposal::Stage choose_stage();
+  void enter(Proposal::Stage stage);
   // Each tries one candidate; true when its stage is over.
   bool work(uint32_t effort);
+  bool seed_one();
+  bool walk_one(uint32_t effort);
+  bool climb_one();
   bool sample_one();
   bool grid_one();
-  bool near_one(uint32_t effort);
-  bool climb_one();
-  bool seed_one();
-  bool anneal_one(uint32_t effort);
   int32_t consider(const Config& config);
-  bool count_try(int32_t found);
   int32_t predict(const Config& config) const;
   int32_t score(const Config& config) const;
   Status sample_step(Config* out);
@@ -144,6 +139,7 @@ class Searcher {
   Config cursor_;  ///< grid: the next config
   bool cursor_done_ = false;
   bool exhausted_ = false;
+  bool sparse_ = false;  ///< rejection finds no sample
   temper_outcome last_outcome_ = TEMPER_OUTCOME_OK;
   uint32_t trial_count_ = 0;
   uint32_t failed_in_a_row_ = 0;

@@ -292,7 +292,7 @@ TEST_CASE("hints come first, the fastest ahead, and only legal ones") {
   Config illegal;
   illegal.choice[0] = 3;
   searcher.hint(illegal, 1);
-  for (uint8_t i = 0; i < kHintCount - 1; ++i) {
+  for (uint8_t i = 0; i < kEliteCount - 1; ++i) {
     Config config;
     REQUIRE(searcher.propose(&config, 64).ok());
     CHECK(config.choice[0] == 11 - i);
