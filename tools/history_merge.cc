@@ -1,10 +1,10 @@
 #include "tools/history_merge.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
 
 #include "tools/memory_storage.h"
@@ -16,14 +16,13 @@ namespace {
 constexpr size_t kOrdinalAt = 28;
 constexpr size_t kMostFingerprints = UINT16_MAX;
 
-using FingerprintBytes = std::array<uint8_t, sizeof(Fingerprint)>;
-using Payload = std::vector<uint8_t>;
+// Texts are compared by their bytes; that of fingerprints is sizeof(Fingerprint) long.
+using FingerprintBytes = std::string;
+using Payload = std::string;
 using KnobList = std::vector<std::pair<uint16_t, uint16_t>>;
 
 FingerprintBytes bytes_of(const Fingerprint& fingerprint) {
-  FingerprintBytes bytes;
-  std::memcpy(bytes.data(), &fingerprint, sizeof fingerprint);
-  return bytes;
+  return {reinterpret_cast<const char*>(&fingerprint), sizeof fingerprint};
 }
 
 Fingerprint fingerprint_of(const FingerprintBytes& bytes) {
@@ -31,6 +30,10 @@ Fingerprint fingerprint_of(const FingerprintBytes& bytes) {
   std::memcpy(&fingerprint, bytes.data(), sizeof fingerprint);
   return fingerprint;
 }
+
+Payload payload_of(const HistoryRecord& record) { return {record.payload.begin(), record.payload.end()}; }
+
+HistoryRecord record_of(const Payload& payload) { return {0, {payload.begin(), payload.end()}}; }
 
 KnobList knobs_of(Span<const format::KnobValue> knobs) {
   KnobList list;
@@ -42,7 +45,8 @@ KnobList knobs_of(Span<const format::KnobValue> knobs) {
 
 /// Trials in the order of the canonical form.
 auto trial_key(const Payload& payload) {
-  const TrialView view = trial_of({0, payload});
+  const HistoryRecord record = record_of(payload);
+  const TrialView view = trial_of(record);
   const format::Trial& trial = view.trial;
   return std::tuple(trial.workload(), trial.template_id(), trial.template_version(), trial.is_default() == 0,
                     knobs_of(view.knobs), trial.sample_count(), trial.median_ns(), payload);
@@ -56,7 +60,8 @@ double time_ratio(const format::Commit& commit) {
 
 /// Commits in the order of the canonical form: the greatest ratio, which is the smallest gain, first.
 auto commit_key(const FingerprintBytes& fingerprint, const Payload& payload) {
-  const CommitView view = commit_of({0, payload});
+  const HistoryRecord record = record_of(payload);
+  const CommitView view = commit_of(record);
   return std::tuple(view.commit.workload(), -time_ratio(view.commit), payload, fingerprint);
 }
 
@@ -84,14 +89,14 @@ struct Union {
     }
     std::map<std::pair<FingerprintBytes, Payload>, size_t> counts;
     for (const HistoryRecord& record : history.trials) {
-      ++counts[{bytes_of(history.fingerprints[record.fingerprint]), record.payload}];
+      ++counts[{bytes_of(history.fingerprints[record.fingerprint]), payload_of(record)}];
     }
     for (const auto& [trial, count] : counts) {
       size_t& known = trials[trial.first][trial.second];
       known = std::max(known, count);
     }
     for (const HistoryRecord& record : history.commits) {
-      commits[bytes_of(history.fingerprints[record.fingerprint])].insert(record.payload);
+      commits[bytes_of(history.fingerprints[record.fingerprint])].insert(payload_of(record));
     }
     for (const Fingerprint& fingerprint : history.fingerprints) {
       trials[bytes_of(fingerprint)];  // told even where no record is left of it
@@ -129,8 +134,8 @@ class HistoryWriter {
 
   void record(FrameType type, Payload payload) {
     const size_t ordinal = fingerprints_ - 1;
-    payload[kOrdinalAt] = static_cast<uint8_t>(ordinal & 0xFF);
-    payload[kOrdinalAt + 1] = static_cast<uint8_t>(ordinal >> 8 & 0xFF);
+    payload[kOrdinalAt] = static_cast<char>(ordinal & 0xFF);
+    payload[kOrdinalAt + 1] = static_cast<char>(ordinal >> 8 & 0xFF);
     append(type, payload.data(), payload.size(), nullptr, 0);
   }
 
@@ -173,8 +178,8 @@ void write_commits(const Union& all, const std::vector<FingerprintBytes>& device
     }
   }
   for (const auto& key : ordered) {
-    writer->fingerprint(std::get<FingerprintBytes>(key));
-    writer->record(FrameType::kCommit, std::get<Payload>(key));
+    writer->fingerprint(std::get<3>(key));
+    writer->record(FrameType::kCommit, std::get<2>(key));
   }
 }
 

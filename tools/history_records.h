@@ -15,8 +15,6 @@ namespace temper {
 struct HistoryRecord {
   size_t fingerprint = 0;  ///< index into HistoryRecords::fingerprints
   std::vector<uint8_t> payload;
-
-  auto operator<=>(const HistoryRecord&) const = default;
 };
 
 /// Of payloads that read_records took in.

@@ -74,7 +74,7 @@ std::string commit_text(const Tally& of) {
           : decimal(speedup_of(view.commit), 3) + "x: " + decimal(microseconds(view.commit.default_ns()), 1) + " -> ";
   text += decimal(microseconds(view.commit.tuned_ns()), 1) + " us:";
   for (const format::KnobValue& knob : view.knobs) {
-    text += " " + std::to_string(knob.id()) + "=" + std::to_string(knob.value());
+    text.append(" ").append(std::to_string(knob.id())).append("=").append(std::to_string(knob.value()));
   }
   return text;
 }
@@ -108,7 +108,10 @@ std::string header_text(const HistorySource& source, const HistoryRecords& recor
                      " whole frames, " + std::to_string(records.damaged_bytes) + " damaged bytes, " +
                      std::to_string(records.unreadable) + " frames not understood\n";
   text += std::to_string(records.used_bytes) + " bytes used, " + std::to_string(trial_count(records)) + " trials";
-  text += trial_count(records) == 0 ? "\n" : ", " + decimal(bytes_per_trial(records), 1) + " bytes per trial\n";
+  if (trial_count(records) > 0) {
+    text.append(", ").append(decimal(bytes_per_trial(records), 1)).append(" bytes per trial");
+  }
+  text += "\n";
   if (records.lost_frames > 0) {
     text += std::to_string(records.lost_frames) + " frames are missing\n";
   }
@@ -116,8 +119,11 @@ std::string header_text(const HistorySource& source, const HistoryRecords& recor
     text += std::to_string(records.orphans) + " records are left out: what they were made on is missing\n";
   }
   for (size_t i = 0; i < records.fingerprints.size(); ++i) {
-    text += "made on" + (records.fingerprints.size() > 1 ? " (" + std::to_string(i) + ")" : std::string()) + ": " +
-            fingerprint_text(records.fingerprints[i]) + "\n";
+    text.append("made on");
+    if (records.fingerprints.size() > 1) {
+      text.append(" (").append(std::to_string(i)).append(")");
+    }
+    text.append(": ").append(fingerprint_text(records.fingerprints[i])).append("\n");
   }
   return text;
 }
