@@ -126,12 +126,16 @@ Result<HistorySource> parse_image(const std::string& path, std::string_view cont
   source.offset = offset;
   size_t behind = 0;
   source.bytes = cut_at_tail(contents.substr(static_cast<size_t>(offset)), &behind);
-  const Scan scan = scan_either(source.bytes, nullptr);
+  bool begins = true;  // not somewhere inside one
+  uint32_t frames = 0;
+  const Scan scan = scan_either(source.bytes, [&](const FrameView& frame) {
+    begins = begins && (frames++ > 0 || frame.type == FrameType::kHeader);
+  });
   if (scan.status == TEMPER_BAD_VERSION) {
     return history_error(path, TEMPER_BAD_VERSION);
   }
-  if (!scan.status.ok()) {
-    return not_a_history(path, "no history begins at offset " + std::to_string(offset));
+  if (!scan.status.ok() || !begins) {
+    return not_a_history(path, std::string("no history begins at offset ").append(std::to_string(offset)));
   }
   if (behind > 0) {
     source.remarks.push_back(behind_tail_text(behind));
