@@ -6,17 +6,13 @@
 #include "temper/port_linux.h"
 
 namespace temper {
-namespace {
-
-uint64_t fnv1a(const std::string& text) {
+uint64_t target_hash_of(const std::string& target) {
   uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) {
+  for (const char c : target) {
     hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001B3u;
   }
   return hash;
 }
-
-}  // namespace
 
 Result<HostDevice> probe_host(uint32_t threads) {
   HostDevice device;
@@ -37,7 +33,7 @@ Result<HostDevice> probe_host(uint32_t threads) {
   char name[128];
   temper_linux_cpu_name(name, sizeof name);
   device.cpu_name = name;
-  device.target_hash = fnv1a(device.target);
+  device.target_hash = target_hash_of(device.target);
   device.core_type = temper_linux_core_type();
   return device;
 }

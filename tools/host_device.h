@@ -20,6 +20,9 @@ struct HostDevice {
 /// `threads`: what plans may use; 0 means one. TEMPER_INVALID_ARGUMENT beyond the CPUs that this process may run on.
 Result<HostDevice> probe_host(uint32_t threads);
 
+/// What fingerprints say of a target: a hash (FNV-1a 64) of its name.
+uint64_t target_hash_of(const std::string& target);
+
 /// What results of kernels built here, for this pack, are valid for.
 Fingerprint host_fingerprint(const HostDevice& device, const PackView& pack);
 

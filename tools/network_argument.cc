@@ -37,6 +37,10 @@ bool parse_shape(const std::string& text, std::vector<int64_t>* out) {
 
 void add_network_argument(CLI::App& command, NetworkArgument* argument) {
   command.add_option("NET", argument->network, "ONNX file, .workloads file, or built-in network")->required();
+  add_import_options(command, argument);
+}
+
+void add_import_options(CLI::App& command, NetworkArgument* argument) {
   command.add_option("--shape", argument->shapes, "shape of a graph input: NAME=1x3x224x224")->type_name("NAME=SHAPE");
   command.add_option("--dimension", argument->dimensions, "value of a named dynamic dimension: NAME=N")
       ->type_name("NAME=N");

@@ -22,6 +22,8 @@ struct NetworkArgument {
 
 /// Adds the positional NET and the options --shape and --dimension. `argument` must outlive the parse.
 void add_network_argument(CLI::App& command, NetworkArgument* argument);
+/// The options alone, for commands whose positional arguments are something else.
+void add_import_options(CLI::App& command, NetworkArgument* argument);
 
 /// TEMPER_INVALID_ARGUMENT when a shape or dimension is not of its form.
 Result<ImportOptions> import_options(const NetworkArgument& argument);
