@@ -9,6 +9,9 @@ using llvm::Value;
 ActivationBounds::ActivationBounds(Emitter& emitter, const EpilogueStage& epilogue) : e_(emitter) {
   Value* kind = e_.amount(epilogue.activation);
   Value* given_bits[2] = {e_.amount(epilogue.clip_low), e_.amount(epilogue.clip_high)};
+  bounds_any_[0] =
+      e_.at_entry([&] { return e_.builder().CreateNot(e_.equal(kind, static_cast<int64_t>(Activation::kNone))); });
+  bounds_any_[1] = e_.at_entry([&] { return e_.equal(kind, static_cast<int64_t>(Activation::kClip)); });
   for (int which = 0; which < 2; ++which) {
     bounds_[which] = e_.at_entry([&] {
       llvm::IRBuilder<>& b = e_.builder();
@@ -23,17 +26,30 @@ ActivationBounds::ActivationBounds(Emitter& emitter, const EpilogueStage& epilog
 }
 
 // Comparisons with NaN fail, so that NaN passes.
-Value* ActivationBounds::apply(Value* value) const {
+Value* ActivationBounds::bounded(Value* value, int which) const {
   llvm::IRBuilder<>& b = e_.builder();
-  for (int which = 0; which < 2; ++which) {
-    const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(bounds_[which]);
-    if (constant != nullptr && constant->isInfinity()) {
-      continue;
-    }
-    Value* limit = value->getType()->isVectorTy() ? e_.splat(bounds_[which]) : bounds_[which];
-    value = b.CreateSelect(which == 0 ? b.CreateFCmpOLT(value, limit) : b.CreateFCmpOGT(value, limit), limit, value);
+  const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(bounds_[which]);
+  if (constant != nullptr && constant->isInfinity()) {
+    return value;
   }
-  return value;
+  Value* limit = value->getType()->isVectorTy() ? e_.splat(bounds_[which]) : bounds_[which];
+  return b.CreateSelect(which == 0 ? b.CreateFCmpOLT(value, limit) : b.CreateFCmpOGT(value, limit), limit, value);
+}
+
+Value* ActivationBounds::apply(Value* value) const { return bounded(bounded(value, 0), 1); }
+
+Values ActivationBounds::apply(Values values) const {
+  for (int which = 0; which < 2; ++which) {
+    const auto all = [&] {
+      Values result;
+      for (Value* value : values) {
+        result.push_back(bounded(value, which));
+      }
+      return result;
+    };
+    values = e_.bare_metal() && values.size() > 2 ? e_.choose(bounds_any_[which], all, [&] { return values; }) : all();
+  }
+  return values;
 }
 
 ActivationBounds ActivationBounds::only_if(Value* condition) const {
@@ -41,6 +57,7 @@ ActivationBounds ActivationBounds::only_if(Value* condition) const {
   for (int which = 0; which < 2; ++which) {
     Value* none = llvm::ConstantFP::getInfinity(e_.float_type(), which == 0);
     chosen.bounds_[which] = e_.builder().CreateSelect(condition, bounds_[which], none);
+    chosen.bounds_any_[which] = e_.builder().CreateAnd(condition, bounds_any_[which]);
   }
   return chosen;
 }

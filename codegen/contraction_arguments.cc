@@ -28,7 +28,7 @@ void ContractionLowering::tile_of_arguments() {
   Value* buffer = e_.stack(static_cast<int64_t>(width()) * tile_m_);
   Value* usual = e_.equal(m.left, tile_m_);
   usual = free_masks ? usual : b.CreateAnd(usual, b.CreateNot(cut));
-  usual = e_.lanes() == 1 ? b.getFalse() : usual;
+  usual = e_.lanes() == 1 && !e_.bare_metal() ? b.getFalse() : usual;
   const auto wide = [&] {
     start_usual(full, usual);
     const Values sums = sum(full, unroll_);

@@ -93,10 +93,8 @@ void WindowLowering::register_tile() {
     emit(false);
     return;
   }
-  // A block of one channel reads the filter as it is. Without vectors, larger blocks have a constant filter: a
-  // constraint of the space.
-  if (block_size() == 1 || e_.lanes() == 1) {
-    emit(block_size() > 1);
+  if (e_.lanes() == 1) {  // the filter is read as it is
+    emit(false);
     return;
   }
   e_.when(
@@ -146,7 +144,7 @@ void WindowLowering::each_edge(const Range& whole, const Range& inside, const st
 void WindowLowering::rows(const Block& block) {
   Value* first = position(kAxisRow);
   const Range whole{first, e_.add(first, axes_[kAxisRow].left)};
-  const bool gathers = channels_last_ && !block.packed_filter && block_size() > 1;
+  const bool gathers = channels_last_ && !block.packed_filter && e_.lanes() > 1;
   const bool pixels_only = block.scalar || (gathers && dims_.dims == nullptr);
   if (pixels_only) {
     const Range nothing{extent(kAxisColumn), extent(kAxisColumn)};
@@ -248,7 +246,7 @@ void WindowLowering::tile(const Block& block, Tile one) {
 }
 
 void WindowLowering::block_of_tile(const Block& block, const Tile& one) {
-  finish(block, one, unrollable(one) ? sums_unrolled(block, one) : sums_by_loops(block, one));
+  finish(block, one, unrollable(one) ? sums_unrolled(block, one) : sums_of_arguments(block, one));
 }
 
 // Whole blocks, then what is left: a masked block, or channel by channel.

@@ -40,6 +40,9 @@ class WindowLowering : public NestWalker {
         nullptr;  ///< vectors of columns: lanes from here on, and taps outside the image, are masked
   };
 
+  /// A row of the kernel: any, or three adjacent taps of outputs one or two pixels apart.
+  enum class Taps : uint8_t { kAny, kThree, kThreeStride2 };
+
   void grid(size_t place) override;
   void stages(const Loop&) override {}
   void register_tile() override;
@@ -54,7 +57,10 @@ class WindowLowering : public NestWalker {
   void blocks_of_tile(const Block& block, const Tile& tile);
   void each_edge(const Range& whole, const Range& inside, const std::function<void(llvm::Value*)>& body);
   Range at_least(const Range& inside, const Range& whole, int64_t size, llvm::Value* condition);
-  Values sums_by_loops(const Block& block, const Tile& tile);
+  Values sums_of_arguments(const Block& block, const Tile& tile);
+  Values sums_by_loops(const Block& block, const Tile& tile, Taps taps);
+  void row_of_three(const Block& block, const Tile& tile, llvm::Value* image, llvm::Value* filter, int32_t stride,
+                    Values& sums);
   void one_tap(const Block& block, const Tile& tile, llvm::Value* image, llvm::Value* filter, llvm::Value* column,
                Values& sums);
   Values sums_unrolled(const Block& block, const Tile& tile);

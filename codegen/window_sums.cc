@@ -107,8 +107,56 @@ void WindowLowering::one_tap(const Block& block, const Tile& one, Value* image, 
   }
 }
 
-// One pointer into the image and one into the filter move from tap to tap.
-Values WindowLowering::sums_by_loops(const Block& block, const Tile& one) {
+// A kernel row of three taps side by side, outputs `stride` pixels apart: each input is loaded once for all of them.
+void WindowLowering::row_of_three(const Block& block, const Tile& one, Value* image, Value* filter, int32_t stride,
+                                  Values& sums) {
+  Value *down = product(kDwStrideH, kDwInRow), *pixel = dim(kDwInPixel);
+  for (int32_t v = 0; v < block.vectors; ++v) {
+    Values factors;
+    for (int64_t tap = 0; tap < 3; ++tap) {
+      factors.push_back(weight(block, e_.offset(filter, tap * weight_step(block)), v));
+    }
+    for (int32_t t = 0; t < one.height; ++t) {
+      for (int32_t column = 0; column < (one.width - 1) * stride + 3; ++column) {
+        Value* at = e_.add(e_.mul(e_.integer(t), down), e_.mul(e_.integer(column), pixel));
+        Value* value = input(block, one, e_.offset(image, at), nullptr, 0, v);
+        for (int32_t i = 0; i < one.width; ++i) {
+          const int32_t tap = column - i * stride;
+          if (tap >= 0 && tap < 3) {
+            Value*& sum = sums[static_cast<size_t>((t * one.width + i) * block.vectors + v)];
+            sum = e_.fma(value, factors[static_cast<size_t>(tap)], sum);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Where sizes are arguments: rows of three adjacent taps, the usual window, have bodies of their own.
+Values WindowLowering::sums_of_arguments(const Block& block, const Tile& one) {
+  if (dims_.dims != nullptr || !channels_last_ || block.scalar || !Emitter::is(one.kernel_columns.begin, 0)) {
+    return sums_by_loops(block, one, Taps::kAny);
+  }
+  llvm::IRBuilder<>& b = e_.builder();
+  const auto three = [&](int32_t stride) {
+    return e_.at_entry([&] {
+      Value* adjacent = b.CreateAnd(e_.equal(dim(kDwKernelW), 3), e_.equal(dim(kDwDilationW), 1));
+      return one.width == 1 ? adjacent : b.CreateAnd(adjacent, e_.equal(dim(kDwStrideW), stride));
+    });
+  };
+  const auto any = [&] { return sums_by_loops(block, one, Taps::kAny); };
+  const auto other_strides = [&] {
+    return e_.bare_metal() || one.width == 1
+               ? any()
+               : e_.choose(
+                     three(2), [&] { return sums_by_loops(block, one, Taps::kThreeStride2); }, any);
+  };
+  return e_.choose(
+      three(1), [&] { return sums_by_loops(block, one, Taps::kThree); }, other_strides);
+}
+
+// One pointer into the image and one into the filter move from tap to tap, or from row to row.
+Values WindowLowering::sums_by_loops(const Block& block, const Tile& one, Taps taps) {
   Value* zero = block.scalar ? llvm::ConstantFP::get(e_.float_type(), 0.0) : e_.zero();
   const size_t count = static_cast<size_t>(one.height * one.width * block.vectors);
   const Range &rows = one.kernel_rows, &columns = one.kernel_columns;
@@ -125,7 +173,9 @@ Values WindowLowering::sums_by_loops(const Block& block, const Tile& one) {
                          end <= kMaxUnrolledRow;
   carried = e_.loop(rows.begin, rows.end, e_.integer(1), carried, [&](Value*, const Values& at) {
     Values row = at;
-    if (short_row) {
+    if (taps != Taps::kAny) {
+      row_of_three(block, one, at[count], at[count + 1], taps == Taps::kThree ? 1 : 2, row);
+    } else if (short_row) {
       for (int64_t i = 0; i < end; ++i) {
         Value* kernel_column = e_.integer(i);
         one_tap(block, one, e_.offset(at[count], e_.mul(kernel_column, column_step)),
@@ -244,8 +294,9 @@ void WindowLowering::finish(const Block& block, const Tile& one, Values sums) {
   };
   sums = e_.choose(e_.equal(dim(kDwAddend), 0), unchanged, added);
   Value* out = e_.offset(e_.tensor(TEMPER_OUT), first);
+  sums = activation_.apply(sums);
   each([&](int32_t t, int32_t i, int32_t v) {
-    Value* value = activation_.apply(sums[index(t, i, v)]);
+    Value* value = sums[index(t, i, v)];
     if (block.scalar) {
       e_.store(value, place(out, t, i, v));
     } else {

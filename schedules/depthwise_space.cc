@@ -86,7 +86,7 @@ Result<ProgramData> defaults(ConstantPool* pool) {
 Result<ProgramData> shape(ConstantPool* pool) {
   ProgramBuilder builder(pool);
   const DepthwiseTerms t(builder);
-  const Expr packs = t.last != 0 && builder.dim(kDwFilterConstant) != 0;
+  const Expr packs = t.last != 0 && builder.dim(kDwFilterConstant) != 0 && t.lanes > 1;
   const auto pick = [&](Expr value) { return select(packs, value, 0); };
   const Expr kernel_h = builder.dim(kDwKernelH), kernel_w = builder.dim(kDwKernelW);
   const Expr none = builder.constant(0);

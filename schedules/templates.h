@@ -85,8 +85,8 @@ enum GemmOperand : uint8_t { kDirect = 0, kPanel = 1, kRows = 2, kConstant = 3 }
 
 /// Grid of kDepthwise: NHWC: batch * ceil(OH / rows) * ceil(C / (vectors * lanes)); NCHW: batch * C * ceil(OH / rows).
 /// No workspace. The filter is packed once (constant) as [ceil(C / block)][kh][kw][block], block = vectors * lanes in
-/// NHWC; unpacked in NCHW and when it is not constant. Dims of kDepthwise: out[n, c, oh, ow] by strides; filter [c,
-/// kernel_h, kernel_w], constant packed as [c / block][kh][kw][block].
+/// NHWC; unpacked in NCHW, with one lane, and when it is not constant. Dims of kDepthwise: out[n, c, oh, ow] by strides;
+/// filter [c, kernel_h, kernel_w], constant packed as [c / block][kh][kw][block].
 enum DepthwiseDim : uint8_t {
   kDwBatch = 0, kDwC, kDwInH, kDwInW, kDwOutH, kDwOutW,
   kDwKernelH, kDwKernelW, kDwStrideH, kDwStrideW, kDwPadTop, kDwPadLeft, kDwDilationH, kDwDilationW,

@@ -234,8 +234,8 @@ std::vector<float> naive_depthwise(const std::vector<int32_t>& dims, const float
   return out;
 }
 
-bool packs_depthwise_filter(const std::vector<int32_t>& dims, const std::vector<int32_t>&) {
-  return dims[kDwChannelsLast] != 0 && dims[kDwFilterConstant] != 0;
+bool packs_depthwise_filter(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs) {
+  return dims[kDwChannelsLast] != 0 && dims[kDwFilterConstant] != 0 && knobs[kDwKnobLanes] > 1;
 }
 
 std::vector<float> packed_depthwise_filter(const std::vector<int32_t>& dims, const float* filter, int32_t block) {
