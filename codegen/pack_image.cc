@@ -39,39 +39,77 @@ void PackStage::image() const {
   }
 }
 
+// A window row is one run of memory where pixels follow each other, else each of its pixels is. Output pixels and runs
+// are counted up, not divided out.
 void PackStage::image_rows() const {
-  e.loop(e.integer(0), axes[axis].left, e.integer(1),
-         [&](Value* row) { image_row(e.add(position(axis), row), e.offset(place, e.mul(row, axes[kAxisK].left))); });
+  const ImageView& v = *access.image;
+  llvm::IRBuilder<>& b = e.builder();
+  Value *channels = e.amount(v.channels), *kernel_w = e.amount(v.kernel_w), *out_width = e.amount(v.out_width);
+  Value* pixels_follow = b.CreateICmpEQ(e.amount(v.pixel_stride), channels);
+  Value* whole_row = b.CreateAnd(pixels_follow, e.equal(e.amount(v.dilation_w), 1));
+  Runs runs;
+  runs.pixels = b.CreateSelect(whole_row, kernel_w, e.integer(1));
+  runs.per_row = b.CreateSelect(whole_row, e.integer(1), kernel_w);
+  runs.length = e.mul(runs.pixels, channels);
+  Value *first = position(kAxisK), *depth = axes[kAxisK].left;
+  runs.first = e.div(first, runs.length);
+  runs.end = e.ceil_div(e.add(first, depth), runs.length);
+  Value* pixel = position(axis);
+  e.loop(e.integer(0), axes[axis].left, e.integer(1), {e.div(pixel, out_width), e.mod(pixel, out_width)},
+         [&](Value* row, const Values& at) {
+           image_row(at[0], at[1], runs, e.offset(place, e.mul(row, depth)));
+           Value *next = e.add(at[1], e.integer(1)), *wraps = b.CreateICmpEQ(next, out_width);
+           return Values{b.CreateSelect(wraps, e.add(at[0], e.integer(1)), at[0]),
+                         b.CreateSelect(wraps, e.integer(0), next)};
+         });
 }
 
-// A window row is one run of memory where pixels follow each other, else each of its pixels is.
-void PackStage::image_row(Value* pixel, Value* to) const {
+void PackStage::image_row(Value* oh, Value* ow, const Runs& runs, Value* to) const {
   const ImageView& v = *access.image;
-  Value *channels = e.amount(v.channels), *width = e.amount(v.width), *kernel_w = e.amount(v.kernel_w);
+  llvm::IRBuilder<>& b = e.builder();
+  Value *channels = e.amount(v.channels), *width = e.amount(v.width), *dilation_h = e.amount(v.dilation_h);
   Value *first = position(kAxisK), *end = e.add(first, axes[kAxisK].left);
-  Value* pixels_follow = e.builder().CreateICmpEQ(e.amount(v.pixel_stride), channels);
-  Value* whole_row = e.builder().CreateAnd(pixels_follow, e.equal(e.amount(v.dilation_w), 1));
-  Value* run_pixels = e.builder().CreateSelect(whole_row, kernel_w, e.integer(1));
-  Value* runs_per_row = e.builder().CreateSelect(whole_row, e.integer(1), kernel_w);
-  Value* run = e.mul(run_pixels, channels);
-  Value *oh = e.div(pixel, e.amount(v.out_width)), *ow = e.mod(pixel, e.amount(v.out_width));
   Value* top = e.sub(e.mul(oh, e.amount(v.stride_h)), e.amount(v.pad_top));
   Value* left = e.sub(e.mul(ow, e.amount(v.stride_w)), e.amount(v.pad_left));
-  e.loop(e.div(first, run), e.ceil_div(end, run), e.integer(1), [&](Value* index) {
-    Value *start = e.mul(index, run), *low = e.maximum(start, first), *high = e.minimum(e.add(start, run), end);
-    Value* ih = e.add(top, e.mul(e.div(index, runs_per_row), e.amount(v.dilation_h)));
-    Value* iw = e.add(left, e.mul(e.mod(index, runs_per_row), e.amount(v.dilation_w)));
-    Value* inside = e.builder().CreateICmpULT(ih, e.amount(v.height));
-    Value* valid_end = e.builder().CreateSelect(inside, e.minimum(run_pixels, e.sub(width, iw)), e.integer(0));
+  const Values begin = {e.add(top, e.mul(e.div(runs.first, runs.per_row), dilation_h)),
+                        e.mod(runs.first, runs.per_row)};
+  e.loop(runs.first, runs.end, e.integer(1), begin, [&](Value* index, const Values& at) {
+    Value *ih = at[0], *iw = e.add(left, e.mul(at[1], e.amount(v.dilation_w)));
+    Value* start = e.mul(index, runs.length);
+    Value *low = e.maximum(start, first), *high = e.minimum(e.add(start, runs.length), end);
+    Value* inside = b.CreateICmpULT(ih, e.amount(v.height));
+    Value* valid_end = b.CreateSelect(inside, e.minimum(runs.pixels, e.sub(width, iw)), e.integer(0));
     Value* valid_begin = e.maximum(e.integer(0), e.sub(e.integer(0), iw));
     Value* copy_low = clamp(e.add(start, e.mul(valid_begin, channels)), low, high);
     Value* copy_high = clamp(e.add(start, e.mul(valid_end, channels)), copy_low, high);
     Value* window = e.add(e.mul(ih, e.amount(v.row_stride)), e.mul(iw, e.amount(v.pixel_stride)));
-    Value* from = e.offset(source, e.add(window, e.sub(copy_low, start)));
-    const auto at = [&](Value* k) { return e.offset(to, e.sub(k, first)); };
-    e.copy_run(at(low), nullptr, e.sub(copy_low, low));
-    e.copy_run(at(copy_low), from, e.sub(copy_high, copy_low));
-    e.copy_run(at(copy_high), nullptr, e.sub(high, copy_high));
+    Value* from = e.offset(source, e.add(window, e.sub(low, start)));
+    copy_clipped(e.offset(to, e.sub(low, first)), from, e.sub(copy_low, low), e.sub(copy_high, low), e.sub(high, low));
+    Value *next = e.add(at[1], e.integer(1)), *wraps = b.CreateICmpEQ(next, runs.per_row);
+    return Values{b.CreateSelect(wraps, e.add(ih, dilation_h), ih), b.CreateSelect(wraps, e.integer(0), next)};
+  });
+}
+
+// Elements low..high of `length` from memory, zeros around them. Where masks are to be had, a short run takes a vector
+// or two in all instead of three copies.
+void PackStage::copy_clipped(Value* to, Value* from, Value* low, Value* high, Value* length) const {
+  const auto in_parts = [&] {
+    e.copy_run(to, nullptr, low);
+    e.copy_run(e.offset(to, low), e.offset(from, low), e.sub(high, low));
+    e.copy_run(e.offset(to, high), nullptr, e.sub(length, high));
+  };
+  if (e.masks()) {
+    e.when(e.less(e.integer(2 * e.lanes()), length), in_parts, [&] { copy_masked(to, from, low, high, length); });
+  } else {
+    in_parts();
+  }
+}
+
+void PackStage::copy_masked(Value* to, Value* from, Value* low, Value* high, Value* length) const {
+  llvm::IRBuilder<>& b = e.builder();
+  e.loop(e.integer(0), length, e.integer(e.lanes()), [&](Value* j) {
+    Value* read = b.CreateAnd(b.CreateNot(e.lane_mask(e.sub(low, j), 0)), e.lane_mask(e.sub(high, j), 0));
+    e.store_vector(e.load_vector(e.offset(from, j), read), e.offset(to, j), e.lane_mask(e.sub(length, j), 0));
   });
 }
 
@@ -177,7 +215,6 @@ void PackStage::image_segment(Value* row, Value* column, Value* length, Value* t
 
 // Elements low..high of `length` from memory, zeros around them; a stride other than 1 is read element by element.
 void PackStage::copy_window(Value* to, Value* from, Value* low, Value* high, Value* length) const {
-  llvm::IRBuilder<>& b = e.builder();
   Value* step = e.amount(access.image->stride_w);
   const auto strided = [&] {
     e.copy_run(to, nullptr, length);
@@ -185,16 +222,11 @@ void PackStage::copy_window(Value* to, Value* from, Value* low, Value* high, Val
            [&](Value* j) { e.store(e.load(e.offset(from, e.mul(j, step))), e.offset(to, j)); });
   };
   const auto contiguous = [&] {
-    if (!e.masks()) {
-      e.copy_run(to, nullptr, low);
-      e.copy_run(e.offset(to, low), e.offset(from, low), e.sub(high, low));
-      e.copy_run(e.offset(to, high), nullptr, e.sub(length, high));
-      return;
+    if (e.masks()) {
+      copy_masked(to, from, low, high, length);
+    } else {
+      copy_clipped(to, from, low, high, length);
     }
-    e.loop(e.integer(0), length, e.integer(e.lanes()), [&](Value* j) {
-      Value* read = b.CreateAnd(b.CreateNot(e.lane_mask(e.sub(low, j), 0)), e.lane_mask(e.sub(high, j), 0));
-      e.store_vector(e.load_vector(e.offset(from, j), read), e.offset(to, j), e.lane_mask(e.sub(length, j), 0));
-    });
   };
   e.when(e.equal(step, 1), contiguous, strided);
 }

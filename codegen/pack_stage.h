@@ -29,11 +29,17 @@ struct PackStage {
   void filter_panels() const;
   void image() const;
   void image_rows() const;
-  void image_row(llvm::Value* pixel, llvm::Value* to) const;
+  /// Pieces of memory that a window consists of: how long, how many to a window row, which of them the block has.
+  struct Runs {
+    llvm::Value *pixels, *length, *per_row, *first, *end;
+  };
+  void image_row(llvm::Value* oh, llvm::Value* ow, const Runs& runs, llvm::Value* to) const;
   void image_panels_of_rows() const;
   void image_row_group(const Values& pixels, llvm::Value* to) const;
   void image_panels_of_columns() const;
   void image_segment(llvm::Value* row, llvm::Value* column, llvm::Value* length, llvm::Value* to) const;
+  void copy_clipped(llvm::Value* to, llvm::Value* from, llvm::Value* low, llvm::Value* high, llvm::Value* length) const;
+  void copy_masked(llvm::Value* to, llvm::Value* from, llvm::Value* low, llvm::Value* high, llvm::Value* length) const;
   void copy_window(llvm::Value* to, llvm::Value* from, llvm::Value* low, llvm::Value* high, llvm::Value* length) const;
   llvm::Value* clamp(llvm::Value* value, llvm::Value* low, llvm::Value* high) const;
 };
