@@ -1,5 +1,7 @@
 #include "tests/perf/contender.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,18 +11,20 @@ namespace temper::perf {
 
 namespace {
 
-double now_ns() {
-  return static_cast<double>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
+double now_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-double time_once(const Contender& contender, int number) {
-  const double begin = now_ns();
+// One thread is timed by the time that it had a core: what else runs on the machine then costs caches, not time slices.
+double time_once(const Contender& contender, int number, int threads) {
+  const clockid_t clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  const double begin = now_ns(clock);
   for (int i = 0; i < number; i++) {
     contender.run();
   }
-  return (now_ns() - begin) / number;
+  return (now_ns(clock) - begin) / number;
 }
 
 }  // namespace
@@ -43,7 +47,7 @@ std::vector<double> time_interleaved(const std::vector<Contender>& contenders, i
   std::vector<int> number(contenders.size());
   for (size_t i = 0; i < contenders.size(); i++) {
     contenders[i].run();
-    const double estimate = time_once(contenders[i], 1);
+    const double estimate = time_once(contenders[i], 1, threads);
     number[i] = std::max(1, static_cast<int>(std::ceil(min_sample_ns / std::max(estimate, 1.0))));
   }
   // Idle threads of the libraries' pools go on spinning for tens of milliseconds and would take the cores from whoever
@@ -54,12 +58,12 @@ std::vector<double> time_interleaved(const std::vector<Contender>& contenders, i
       contender.run();
     }
   };
-  const double deadline = now_ns() + seconds * 1e9;
-  for (int round = 0; round < rounds && (round < 3 || now_ns() < deadline); round++) {
+  const double deadline = now_ns(CLOCK_MONOTONIC) + seconds * 1e9;
+  for (int round = 0; round < rounds && (round < 3 || now_ns(CLOCK_MONOTONIC) < deadline); round++) {
     for (size_t k = 0; k < contenders.size(); k++) {
       const size_t i = (k + static_cast<size_t>(round)) % contenders.size();
       settle(contenders[i]);
-      samples[i].push_back(time_once(contenders[i], number[i]));
+      samples[i].push_back(time_once(contenders[i], number[i], threads));
     }
   }
   std::vector<double> medians;
