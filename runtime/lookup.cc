@@ -5,14 +5,27 @@
 namespace temper {
 namespace {
 
-/// Whether persisted knobs mean a config that is legal and served here; if not, why.
+constexpr uint32_t kCoarse = 1u << 31;
+constexpr uint32_t kCoarseShift = 10;
+
+}  // namespace
+
+uint32_t compact_time(uint64_t ns) {
+  if (ns < kCoarse) {
+    return static_cast<uint32_t>(ns);
+  }
+  const uint64_t coarse = ns >> kCoarseShift;
+  return coarse < kCoarse ? kCoarse | static_cast<uint32_t>(coarse) : UINT32_MAX;
+}
+
+uint64_t expand_time(uint32_t compact) {
+  return compact < kCoarse ? compact : uint64_t{compact & ~kCoarse} << kCoarseShift;
+}
+
 temper_miss translate(const PackView& pack, const Space& space, uint16_t template_id, uint16_t template_version,
                       Span<const format::KnobValue> knobs, Config* config) {
   const TemplateView& view = space.view();
-  if (template_id != view.id || template_version != view.version) {
-    return TEMPER_MISS_ILLEGAL;
-  }
-  if (!config_from_knobs(space, knobs, config).ok()) {
+  if (template_id != view.id || template_version != view.version || !config_from_knobs(space, knobs, config).ok()) {
     return TEMPER_MISS_ILLEGAL;
   }
   if (space.legal(*config)) {
@@ -21,130 +34,112 @@ temper_miss translate(const PackView& pack, const Space& space, uint16_t templat
   return pack.variant_count() > 0 && space.find_variant(*config) < 0 ? TEMPER_MISS_NO_VARIANT : TEMPER_MISS_ILLEGAL;
 }
 
-}  // namespace
-
-Lookup::Lookup(Arena& arena, const PackView* pack, const Fingerprint* fingerprint, Span<const temper_table> tables)
-    : pack_(pack), fingerprint_(fingerprint), table_count_(static_cast<uint32_t>(tables.size)) {
-  const uint32_t workload_count = pack->workload_count();
-  commits_ = arena.take_array<Commit>(workload_count);
-  tables_ = arena.take_array<TableView>(table_count_);
-  table_whole_ = arena.take_array<bool>(table_count_);
-  if (commits_ == nullptr || (table_count_ > 0 && table_whole_ == nullptr)) {
-    return;
+Lookup::Lookup(Arena& arena, const PackView& pack, CurrentSpace* spaces, const Fingerprint* fingerprint,
+               Span<const temper_table> tables, const temper_table_functions* reader)
+    : spaces_(spaces), fingerprint_(fingerprint), reader_(reader), table_count_(static_cast<uint32_t>(tables.size)) {
+  const uint32_t workload_count = pack.workload_count();
+  notes_ = arena.take_array<WorkloadNote>(workload_count);
+  if (reader_ != nullptr) {
+    tables_ = reader_->open(arena, tables);
   }
-  for (uint32_t i = 0; i < workload_count; ++i) {
-    new (&commits_[i]) Commit{{}, 0, 0, 0, TEMPER_MISS_UNKNOWN_WORKLOAD};
-  }
-  for (uint32_t i = 0; i < table_count_; ++i) {
-    new (&tables_[i]) TableView();
-    table_whole_[i] = TableView::open(tables[i], &tables_[i], nullptr).ok();
+  for (uint32_t i = 0; notes_ != nullptr && i < workload_count; ++i) {
+    new (&notes_[i]) WorkloadNote{0, 0, 0, TEMPER_MISS_UNKNOWN_WORKLOAD, 0, {}};
   }
 }
 
-void Lookup::offer(const FrameView& frame, Span<const Space> spaces) {
+bool Lookup::same_device(uint32_t ordinal) const {
+  return ordinal < fingerprints_seen_ && fingerprints_seen_ - ordinal <= kKnownFingerprints &&
+         (differs_[ordinal % kKnownFingerprints] & kFingerprintDecisive) == 0;
+}
+
+uint16_t Lookup::own_ordinal(bool* is_new) const {
+  const uint32_t last = fingerprints_seen_ - 1;
+  *is_new = fingerprints_seen_ == 0 || differs_[last % kKnownFingerprints] != 0;
+  return static_cast<uint16_t>(*is_new ? fingerprints_seen_ : last);
+}
+
+void Lookup::add_fingerprint(uint32_t differing_fields) {
+  differs_[fingerprints_seen_++ % kKnownFingerprints] = static_cast<uint16_t>(differing_fields);
+}
+
+void Lookup::offer(const FrameView& frame) {
   if (frame.type == FrameType::kFingerprint) {
     Fingerprint made_on;
     const bool whole = read_fingerprint(frame, &made_on).ok();
-    const uint32_t all = (1u << kFingerprintFieldCount) - 1;
-    differs_[fingerprints_seen_ % kKnownFingerprints] =
-        static_cast<uint16_t>(whole ? compare(made_on, *fingerprint_) : all);
-    ++fingerprints_seen_;
+    add_fingerprint(whole ? compare(made_on, *fingerprint_) : (1u << kFingerprintFieldCount) - 1);
     return;
   }
   CommitView view;
   if (frame.type == FrameType::kCommit && read_commit(frame, &view).ok()) {
-    offer_commit(view, spaces);
+    offer_commit(view);
   }
 }
 
-void Lookup::offer_commit(const CommitView& view, Span<const Space> spaces) {
-  uint32_t index = 0;
-  while (index < spaces.size && spaces[index].workload().key != view.commit.workload()) {
-    ++index;
-  }
-  if (index == spaces.size) {
+void Lookup::offer_commit(const CommitView& view) {
+  const PackView& pack = spaces_->pack();
+  const uint32_t index = pack.find_workload(view.commit.workload());
+  if (index == pack.workload_count()) {
     return;
   }
-  Commit& commit = commits_[index];
   const uint32_t ordinal = view.commit.fingerprint();
   Config config;
-  temper_miss miss = TEMPER_MISS_FINGERPRINT;
-  uint32_t fields = 0;
-  if (ordinal < fingerprints_seen_ && fingerprints_seen_ - ordinal <= kKnownFingerprints) {
-    fields = differs_[ordinal % kKnownFingerprints];
-    if ((fields & kFingerprintDecisive) == 0) {
-      miss = translate(*pack_, spaces[index], view.commit.template_id(), view.commit.template_version(), view.knobs,
-                       &config);
-    }
-  }
-  if (miss != TEMPER_MISS_NONE && commit.miss == TEMPER_MISS_NONE) {
+  const bool here = same_device(ordinal);
+  const bool known = ordinal < fingerprints_seen_ && fingerprints_seen_ - ordinal <= kKnownFingerprints;
+  const temper_miss miss = here ? translate(pack, spaces_->select(index), view.commit.template_id(),
+                                            view.commit.template_version(), view.knobs, &config)
+                                : TEMPER_MISS_FINGERPRINT;
+  WorkloadNote& own = notes_[index];
+  if (miss != TEMPER_MISS_NONE && own.miss == TEMPER_MISS_NONE) {
     return;  // an earlier commit is valid here, this one is not
   }
-  commit = {config, view.commit.default_ns(), view.commit.tuned_ns(), fields, miss};
+  if (miss == TEMPER_MISS_NONE) {
+    record(index, config, view.commit.default_ns(), view.commit.tuned_ns());
+  }
+  own.fingerprint_fields = known ? differs_[ordinal % kKnownFingerprints] : uint16_t{0};
+  own.miss = static_cast<uint8_t>(miss);
 }
 
 void Lookup::record(uint32_t workload, const Config& config, uint64_t default_ns, uint64_t tuned_ns) {
-  commits_[workload] = {config, default_ns, tuned_ns, 0, TEMPER_MISS_NONE};
+  WorkloadNote& own = notes_[workload];
+  own.config = config;
+  own.default_time = compact_time(default_ns);
+  own.tuned_time = compact_time(tuned_ns);
+  own.fingerprint_fields = 0;
+  own.miss = TEMPER_MISS_NONE;
 }
 
-temper_miss Lookup::find_in_tables(const Space& space, Config* config, temper_answer* answer) const {
-  temper_miss miss = TEMPER_MISS_ABSENT;
-  for (uint32_t i = 0; i < table_count_; ++i) {
-    if (!table_whole_[i]) {
-      miss = TEMPER_MISS_DAMAGED;
-      continue;
-    }
-    TableEntryView entry;
-    if (!tables_[i].find(space.workload().key, &entry).ok()) {
-      miss = TEMPER_MISS_UNKNOWN_WORKLOAD;
-      continue;
-    }
-    const uint32_t fields = compare(tables_[i].fingerprint(), *fingerprint_);
-    if ((fields & kFingerprintDecisive) != 0) {
-      answer->fingerprint_fields |= fields;
-      miss = TEMPER_MISS_FINGERPRINT;
-      continue;
-    }
-    miss = translate(*pack_, space, entry.template_id, entry.template_version, entry.knobs, config);
-    if (miss == TEMPER_MISS_NONE) {
-      answer->fingerprint_fields |= fields;
-      answer->default_ns = entry.default_ns;
-      answer->tuned_ns = entry.tuned_ns;
-      return miss;
-    }
-  }
-  return miss;
-}
-
-Status Lookup::find(uint32_t workload, const Space& space, Config* config, temper_answer* answer) const {
+Status Lookup::find(uint32_t workload, Config* config, temper_answer* answer) const {
   *answer = {};
-  const Commit& commit = commits_[workload];
-  answer->fingerprint_fields = commit.fingerprint_fields;
-  temper_miss missed = commit.miss;
+  const WorkloadNote& own = notes_[workload];
+  const Space& space = spaces_->select(workload);
+  Status status;
+  answer->fingerprint_fields = own.fingerprint_fields;
+  temper_miss missed = static_cast<temper_miss>(own.miss);
   if (missed == TEMPER_MISS_UNKNOWN_WORKLOAD && history_ != HistoryState::kWhole) {
     missed = history_ == HistoryState::kAbsent ? TEMPER_MISS_ABSENT : TEMPER_MISS_DAMAGED;
   }
   answer->missed[TEMPER_SOURCE_HISTORY] = missed;
   if (missed == TEMPER_MISS_NONE) {
-    *config = commit.config;
-    answer->source = TEMPER_SOURCE_HISTORY;
-    answer->default_ns = commit.default_ns;
-    answer->tuned_ns = commit.tuned_ns;
+    *config = own.config;
+    answer->default_ns = expand_time(own.default_time);
+    answer->tuned_ns = expand_time(own.tuned_time);
   } else {
-    answer->missed[TEMPER_SOURCE_TABLE] = find_in_tables(space, config, answer);
-    if (answer->missed[TEMPER_SOURCE_TABLE] == TEMPER_MISS_NONE) {
-      answer->source = TEMPER_SOURCE_TABLE;
-    } else {
+    answer->source = TEMPER_SOURCE_TABLE;
+    missed = TEMPER_MISS_ABSENT;
+    if (reader_ != nullptr) {
+      missed = reader_->find(tables_, table_count_, spaces_->pack(), space, *fingerprint_, config, answer);
+    }
+    answer->missed[TEMPER_SOURCE_TABLE] = missed;
+    if (missed != TEMPER_MISS_NONE) {
       answer->source = TEMPER_SOURCE_DEFAULT;
-      const Status status = space.default_config(config);
-      if (!status.ok()) {
-        return status;
-      }
+      status = space.nominal_default(config);
     }
   }
-  answer->knob_count = static_cast<uint8_t>(space.knob_count());
-  space.values_of(*config, answer->value);
-  return {};
+  if (status.ok()) {
+    answer->knob_count = static_cast<uint8_t>(space.knob_count());
+    space.values_of(*config, answer->value);
+  }
+  return status;
 }
 
 }  // namespace temper

@@ -1,59 +1,98 @@
 // Answers what would be used for a workload, without measuring: the history's commits, then the tuned tables, then the
-// default; for each miss it says why. Called by the C API and by the host's look-up; never writes, never allocates
-// after it was placed.
+// default; for each miss it says why. Holds what a device remembers of each workload. Called by the C API, the board's
+// tuner and the host's look-up; never writes to storage, never allocates after it was placed.
 #pragma once
 
 #include <cstdint>
 
 #include "runtime/arena.h"
+#include "runtime/current_space.h"
 #include "runtime/history.h"
-#include "runtime/space.h"
-#include "runtime/table_view.h"
 
 namespace temper {
 
-/// Fingerprint frames of a history that are told apart; commits that refer to an older one count as made elsewhere.
+/// Fingerprint frames of a history that are told apart; records that refer to an older one count as made elsewhere.
 inline constexpr uint32_t kKnownFingerprints = 16;
+
+/// A time in 32 bits that compare as times do: nanoseconds below 2^31, above in units of 1,024 ns, saturated at 36
+/// minutes.
+uint32_t compact_time(uint64_t ns);
+uint64_t expand_time(uint32_t compact);
+
+/// What the tuner notes of a workload between its turns.
+enum WorkloadFlag : uint8_t {
+  kNamed = 1u << 0,  ///< its workload frame is in the history
+
+  kConcluded = 1u << 2,  ///< nothing is left to do in this run
+  kDefaultCrashed = 1u << 3,
+  kDefaultFailed = 1u << 4,  ///< it is not run again: it failed, or crashed twice
+};
+
+/// What is known of one workload.
+struct WorkloadNote {
+  uint32_t default_time;  ///< compact; of the commit, before it of the default's trial; 0: unknown
+  uint32_t tuned_time;    ///< compact; of the commit
+  uint16_t fingerprint_fields;
+  uint8_t miss;   ///< temper_miss; none: there is a commit, and it is valid here
+  uint8_t flags;  ///< WorkloadFlag
+  Config config;  ///< of the commit
+};
 
 class Lookup {
  public:
   Lookup() = default;
-  /// Keeps one commit per workload in the arena, and views of the tables: one that does not verify is a miss with a
-  /// reason. `pack`, `fingerprint` (of this device) and the tables outlive the look-up. With a counting arena nothing
-  /// is written.
-  Lookup(Arena& arena, const PackView* pack, const Fingerprint* fingerprint, Span<const temper_table> tables);
+  /// Keeps one commit per workload in the arena, and what `reader` (nullptr: tables are not read) wants for the tables:
+  /// one that does not verify is a miss with a reason. `fingerprint` is this device's. All outlive the look-up. With a
+  /// counting arena nothing is written, and only the pack is looked at.
+  Lookup(Arena& arena, const PackView& pack, CurrentSpace* spaces, const Fingerprint* fingerprint,
+         Span<const temper_table> tables, const temper_table_functions* reader);
 
   /// Offers one scanned frame of the history; of several commits of a workload the last that is valid here counts.
-  /// `spaces`: of this device, by workload.
-  void offer(const FrameView& frame, Span<const Space> spaces);
+  void offer(const FrameView& frame);
   /// There is a history; parts of it, or all, could not be read when damaged.
   void set_history(bool damaged) { history_ = damaged ? HistoryState::kDamaged : HistoryState::kWhole; }
   /// A commit made in this run.
   void record(uint32_t workload, const Config& config, uint64_t default_ns, uint64_t tuned_ns);
 
-  /// The config to use and where it came from. TEMPER_NOT_FOUND when the space holds no legal config at all.
-  Status find(uint32_t workload, const Space& space, Config* config, temper_answer* answer) const;
+  /// The config to use and where it came from. TEMPER_NOT_FOUND when it is to be the default and the pack has none for
+  /// this workload; the answer tells the rest then too, but no values.
+  Status find(uint32_t workload, Config* config, temper_answer* answer) const;
+
+  WorkloadNote& note(uint32_t workload) const { return notes_[workload]; }
+  /// Whether records that refer to this fingerprint frame hold here.
+  bool same_device(uint32_t ordinal) const;
+  /// The ordinal of this device's fingerprint, when the history's last one is it in every field; else how many there
+  /// are, and `*is_new`: the caller appends it and calls add_fingerprint.
+  uint16_t own_ordinal(bool* is_new) const;
+  void add_fingerprint(uint32_t differing_fields);
 
  private:
   enum class HistoryState : uint8_t { kAbsent, kWhole, kDamaged };
-  struct Commit {
-    Config config;
-    uint64_t default_ns, tuned_ns;
-    uint32_t fingerprint_fields;
-    temper_miss miss;
-  };
-  void offer_commit(const CommitView& view, Span<const Space> spaces);
-  temper_miss find_in_tables(const Space& space, Config* config, temper_answer* answer) const;
+  void offer_commit(const CommitView& view);
 
-  const PackView* pack_ = nullptr;
+  WorkloadNote* notes_ = nullptr;  ///< by workload
+  CurrentSpace* spaces_ = nullptr;
   const Fingerprint* fingerprint_ = nullptr;
-  Commit* commits_ = nullptr;  ///< by workload
-  TableView* tables_ = nullptr;
-  bool* table_whole_ = nullptr;
+  const temper_table_functions* reader_ = nullptr;
+  void* tables_ = nullptr;
   uint32_t table_count_ = 0;
   uint32_t fingerprints_seen_ = 0;
   uint16_t differs_[kKnownFingerprints] = {};  ///< fields, by ordinal modulo kKnownFingerprints
   HistoryState history_ = HistoryState::kAbsent;
 };
 
+/// Whether persisted knobs mean a config that is legal and served here; if not, why.
+temper_miss translate(const PackView& pack, const Space& space, uint16_t template_id, uint16_t template_version,
+                      Span<const format::KnobValue> knobs, Config* config);
+
 }  // namespace temper
+
+/// What config.table_reader points to; a firmware without it links nothing that knows tables.
+struct temper_table_functions {
+  /// Opens the tables; what it returns goes to find(). With a counting arena only counts.
+  void* (*open)(temper::Arena& arena, temper::Span<const temper_table> tables);
+  /// The first table with a config that is valid here; if there is none, why: TEMPER_MISS_ABSENT without tables.
+  temper_miss (*find)(const void* opened, uint32_t table_count, const temper::PackView& pack,
+                      const temper::Space& space, const temper::Fingerprint& here, temper::Config* config,
+                      temper_answer* answer);
+};

@@ -1,7 +1,5 @@
 #include "runtime/pack_runner.h"
 
-#include <cstring>
-
 #include "runtime/check.h"
 #include "runtime/plan.h"
 
@@ -10,66 +8,75 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
+// A part of a call is to take about this long: short for whoever waits for the step to end, long against a clock that
+// ticks every millisecond. Of a new workload nothing is known, so it starts with many parts.
+constexpr uint32_t kPartNs = 8000000;
+constexpr uint8_t kFirstPartsShift = 6;
+constexpr uint8_t kMostPartsShift = 20;
+constexpr uint64_t kAlarmFloorNs = 1000000000;
+constexpr uint32_t kNoLimit = UINT32_MAX;
+
 size_t round_to_alignment(size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
+
+uint32_t saturated(uint64_t ns) { return ns >> 32 != 0 ? UINT32_MAX : static_cast<uint32_t>(ns); }
 
 }  // namespace
 
-PackRunner::Layout PackRunner::lay_out(const WorkloadView& workload, const temper_plan& plan, uint8_t* base) {
-  Layout layout{};
-  size_t used = 0;
-  const auto take = [&used, base](size_t bytes) {
-    uint8_t* const at = base == nullptr ? nullptr : base + used;
-    used += round_to_alignment(bytes);
-    return at;
-  };
-  layout.guarded_output =
-      reinterpret_cast<float*>(take((workload.elements[TEMPER_OUT] + 2 * kGuardElements) * sizeof(float)));
+// Where plan_'s tensors, packed constant and workspace lie. False when they do not fit.
+bool PackRunner::lay_out(const Space& space) {
   static_assert(kGuardElements * sizeof(float) % kAlignment == 0, "the output behind its guard is aligned too");
-  layout.tensor[TEMPER_OUT] = base == nullptr ? nullptr : layout.guarded_output + kGuardElements;
+  const uint32_t* const elements = space.workload().elements;
+  size_t used = round_to_alignment((elements[TEMPER_OUT] + 2 * kGuardElements) * sizeof(float));
+  tensor_at_[TEMPER_OUT] = kGuardElements * sizeof(float);
   for (uint32_t i = TEMPER_IN_A; i < TEMPER_TENSOR_COUNT; ++i) {
-    if (workload.elements[i] > 0) {
-      layout.tensor[i] = reinterpret_cast<float*>(take(workload.elements[i] * sizeof(float)));
-    }
+    tensor_at_[i] = elements[i] == 0 ? 0 : used;
+    used += round_to_alignment(elements[i] * sizeof(float));
   }
-  layout.packed = take(plan.packed_bytes);
-  layout.workspace = take(static_cast<size_t>(plan.threads) * plan.workspace_bytes);
-  layout.bytes = used;
-  return layout;
+  const size_t side_bytes =
+      round_to_alignment(plan_.packed_bytes) + static_cast<size_t>(plan_.threads) * plan_.workspace_bytes;
+  if (plan_.memory == 0) {
+    side_ = memory_ == nullptr ? nullptr : memory_ + used;
+    tensor_bytes_ = used + side_bytes;
+    return tensor_bytes_ <= memory_bytes_;
+  }
+  tensor_bytes_ = used;
+  if (plan_.memory > config_->memory_count) {
+    return false;
+  }
+  const temper_memory& memory = config_->memories[plan_.memory - 1];
+  side_ = static_cast<uint8_t*>(memory.data);
+  return used <= memory_bytes_ && side_bytes <= memory.bytes;
 }
 
-void PackRunner::select(uint32_t workload) {
-  if (workload != workload_) {
-    space_ = &spaces_[workload];
-    workload_ = workload;
-    bound_slot_ = kSlots;
-  }
-}
-
-size_t PackRunner::bytes_of_variant(const VariantView& variant) {
+size_t PackRunner::bytes_of_variant(const Space& space, const VariantView& variant) {
   Config config;
   size_t compile_knob = 0;
-  for (uint32_t knob = 0; knob < space_->knob_count(); ++knob) {
-    uint32_t choice = space_->choice_count(knob) - 1;
-    if (space_->view().knob(knob).kind == KnobKind::kCompile) {
+  for (uint32_t knob = 0; knob < space.knob_count(); ++knob) {
+    uint32_t choice = space.choice_count(knob) - 1;
+    if (space.view().knob(knob).kind == KnobKind::kCompile) {
       const int32_t wanted = variant.values[compile_knob++];
-      while (choice > 0 && space_->value(knob, choice) != wanted) {
+      while (choice > 0 && space.value(knob, choice) != wanted) {
         --choice;
       }
     }
     config.choice[knob] = static_cast<uint8_t>(choice);
   }
-  return make_plan(*space_, config, nullptr, &plan_).ok() ? lay_out(space_->workload(), plan_, nullptr).bytes : 0;
+  if (!make_plan(space, config, nullptr, &plan_).ok()) {
+    return 0;
+  }
+  (void)lay_out(space);
+  return tensor_bytes_;
 }
 
 size_t PackRunner::bytes_wanted() {
-  bound_slot_ = kSlots;
+  const PackView& pack = spaces_->pack();
   size_t most = 0;
-  for (uint32_t workload = 0; workload < pack_->workload_count(); ++workload) {
-    select(workload);
-    for (uint32_t i = 0; i < pack_->variant_count(); ++i) {
-      const VariantView variant = pack_->variant(i);
-      if (variant.template_index == space_->workload().template_index) {
-        const size_t bytes = bytes_of_variant(variant);
+  for (uint32_t workload = 0; workload < pack.workload_count(); ++workload) {
+    const Space& space = spaces_->select(workload);
+    for (uint32_t i = 0; i < pack.variant_count(); ++i) {
+      const VariantView variant = pack.variant(i);
+      if (variant.template_index == space.workload().template_index) {
+        const size_t bytes = bytes_of_variant(space, variant);
         most = bytes > most ? bytes : most;
       }
     }
@@ -85,161 +92,191 @@ Status PackRunner::attach(void* memory, size_t memory_bytes) {
   memory_ = static_cast<uint8_t*>(memory) + skip;
   memory_bytes_ = memory_bytes - skip;
   filled_workload_ = UINT32_MAX;
-  bound_slot_ = kSlots;
-  for (uint32_t workload = 0; workload < pack_->workload_count(); ++workload) {
-    select(workload);
+  for (uint32_t workload = 0; workload < spaces_->pack().workload_count(); ++workload) {
+    const Space& space = spaces_->select(workload);
     Config config;
-    if (space_->default_config(&config).ok() && make_plan(*space_, config, nullptr, &plan_).ok() &&
-        lay_out(space_->workload(), plan_, nullptr).bytes > memory_bytes_) {
+    if (space.nominal_default(&config).ok() && make_plan(space, config, nullptr, &plan_).ok() && !lay_out(space)) {
       return TEMPER_NO_MEMORY;
     }
   }
   return {};
 }
 
-temper_outcome PackRunner::find_kernel(uint32_t workload, const Config& config, temper_kernel* kernel) {
-  select(workload);
-  const int32_t variant = space_->find_variant(config);
+temper_outcome PackRunner::find_kernel(uint32_t workload, const Config& config) {
+  const PackView& pack = spaces_->pack();
+  const Space& space = spaces_->select(workload);
+  const int32_t variant = space.find_variant(config);
   // Without a digest nothing could tell a wrong kernel, so nothing is tuned.
-  if (variant < 0 || space_->workload().digest == 0) {
+  if (variant < 0 || space.workload().digest == 0) {
     return TEMPER_OUTCOME_INVALID;
   }
-  *kernel = pack_->kernel(pack_->variant(static_cast<uint32_t>(variant)).kernel);
-  if (*kernel == nullptr) {
+  const temper_kernel kernel = pack.kernel(pack.variant(static_cast<uint32_t>(variant)).kernel);
+  if (kernel == nullptr) {
     return TEMPER_OUTCOME_BUILD_ERROR;
   }
-  bound_slot_ = kSlots;
-  const bool fits = make_plan(*space_, config, *kernel, &plan_).ok() &&
-                    lay_out(space_->workload(), plan_, nullptr).bytes <= memory_bytes_;
+  const bool fits = make_plan(space, config, kernel, &plan_).ok() && lay_out(space);
   return fits ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_INVALID;
 }
 
-void PackRunner::fill_inputs() {
-  for (uint32_t i = TEMPER_IN_A; i < TEMPER_TENSOR_COUNT; ++i) {
-    if (layout_.tensor[i] != nullptr) {
-      fill_small_integers(static_cast<temper_tensor>(i), {layout_.tensor[i], space_->workload().elements[i]});
-    }
-  }
-  filled_workload_ = workload_;
-  packed_ = false;
-}
-
-Status PackRunner::bind(uint8_t slot) {
-  select(slots_[slot].workload);
-  if (bound_slot_ == slot) {
-    return {};
-  }
-  const Status status = make_plan(*space_, slots_[slot].config, slots_[slot].kernel, &plan_);
-  if (!status.ok()) {
-    return status;
-  }
-  layout_ = lay_out(space_->workload(), plan_, memory_);
+// Fills the inputs of a workload that is new here, and packs the constant as the plan wants it.
+Status PackRunner::prepare() {
   if (filled_workload_ != workload_) {
-    fill_inputs();
-  }
-  if (plan_.packed_bytes == 0) {
-    packed_ = false;  // the workspace may lie where a packed constant was
-  } else if (!packed_ || packed_tensor_ != plan_.packed_tensor ||
-             std::memcmp(packed_layout_, plan_.pack_layout, sizeof packed_layout_) != 0) {
-    const Status packing =
-        temper_pack_constant(&plan_, layout_.tensor[plan_.packed_tensor], layout_.packed, plan_.packed_bytes);
-    if (!packing.ok()) {
-      return packing;
+    filled_workload_ = workload_;
+    parts_shift_ = kFirstPartsShift;
+    for (uint32_t i = TEMPER_IN_A; i < TEMPER_TENSOR_COUNT; ++i) {
+      fill_small_integers(static_cast<temper_tensor>(i), {reinterpret_cast<float*>(memory_ + tensor_at_[i]),
+                                                          spaces_->select(workload_).workload().elements[i]});
     }
-    packed_ = true;
-    packed_tensor_ = plan_.packed_tensor;
-    std::memcpy(packed_layout_, plan_.pack_layout, sizeof packed_layout_);
   }
-  bound_slot_ = slot;
-  return {};
+  prepared_ = true;
+  return temper_pack_constant(&plan_, reinterpret_cast<const float*>(memory_ + tensor_at_[plan_.packed_tensor]), side_,
+                              plan_.packed_bytes);
 }
 
-Status PackRunner::call() {
+// The alarm is for calls that do not return at all: what is merely late is cut between two calls.
+void PackRunner::set_alarm(uint64_t after_ns) const {
+  const temper_port& port = *config_->port;
+  if (port.set_alarm != nullptr) {
+    port.set_alarm(port.self, after_ns);
+  }
+}
+
+uint64_t PackRunner::now_ns() const { return config_->port->now_ns(config_->port->self); }
+
+// The items [begin, end) of the grid; all of it in as many threads as the plan wants.
+void PackRunner::call(uint32_t begin, uint32_t end) {
   void* tensors[TEMPER_TENSOR_COUNT];
   for (uint32_t i = 0; i < TEMPER_TENSOR_COUNT; ++i) {
-    const bool is_packed = plan_.packed_bytes > 0 && i == static_cast<uint32_t>(plan_.packed_tensor);
-    tensors[i] = is_packed ? static_cast<void*>(layout_.packed) : layout_.tensor[i];
+    tensors[i] = tensor_at_[i] == 0 ? nullptr : memory_ + tensor_at_[i];
   }
-  return temper_execute(&plan_, port_, tensors, layout_.workspace,
-                        static_cast<size_t>(plan_.threads) * plan_.workspace_bytes);
+  if (plan_.packed_bytes != 0) {
+    tensors[plan_.packed_tensor] = side_;
+  }
+  uint8_t* const workspace = side_ + round_to_alignment(plan_.packed_bytes);
+  if (plan_.threads > 1) {
+    (void)temper_execute(&plan_, config_->port, tensors, workspace,
+                         static_cast<size_t>(plan_.threads) * plan_.workspace_bytes);
+  } else {
+    plan_.kernel(static_cast<float*>(tensors[TEMPER_OUT]), static_cast<const float*>(tensors[TEMPER_IN_A]),
+                 static_cast<const float*>(tensors[TEMPER_IN_B]), static_cast<const float*>(tensors[TEMPER_BIAS]),
+                 static_cast<const float*>(tensors[TEMPER_ADDEND]), workspace, plan_.args, static_cast<int32_t>(begin),
+                 static_cast<int32_t>(end));
+  }
 }
 
-Status PackRunner::check() {
-  const size_t elements = space_->workload().elements[TEMPER_OUT];
-  const Span<float> guarded{layout_.guarded_output, elements + 2 * kGuardElements};
-  poison(guarded);
-  const Status status = call();
-  if (!status.ok()) {
-    return status;
+void PackRunner::finish(temper_outcome outcome, uint64_t elapsed_ns) {
+  running_ = false;
+  result_ = {outcome, elapsed_ns};
+  if (kind_ == RunKind::kTime || outcome != TEMPER_OUTCOME_OK) {
+    return;
   }
-  const bool right =
-      guards_intact(guarded) && digest({layout_.tensor[TEMPER_OUT], elements}) == space_->workload().digest;
-  result_ = {right ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_WRONG_RESULT, 0};
-  return {};
+  const size_t elements = spaces_->select(workload_).workload().elements[TEMPER_OUT];
+  const float* const output = reinterpret_cast<const float*>(memory_ + tensor_at_[TEMPER_OUT]);
+  const bool right = guards_intact({output - kGuardElements, elements + 2 * kGuardElements}) &&
+                     digest({output, elements}) == spaces_->select(workload_).workload().digest;
+  result_.outcome = right ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_WRONG_RESULT;
+}
+
+// Parts are added up; what happens between them is not timed. A call that would pass its limit, going by the parts so
+// far, is hopeless.
+void PackRunner::run_part() {
+  const uint32_t grid = static_cast<uint32_t>(plan_.grid);
+  const uint32_t items = plan_.threads > 1 ? grid : ((grid - 1) >> parts_shift_) + 1;
+  const uint32_t end = items < grid - item_ ? item_ + items : grid;
+  const uint64_t start_ns = now_ns();
+  call(item_, end);
+  const uint32_t took_ns = saturated(now_ns() - start_ns);
+  item_ = end;
+  spent_ns_ = saturated(uint64_t{spent_ns_} + took_ns);
+  if (took_ns > 2 * kPartNs && parts_shift_ < kMostPartsShift) {
+    ++parts_shift_;
+  } else if (took_ns < kPartNs / 2 && parts_shift_ > 0) {
+    --parts_shift_;
+  }
+  const bool hopeless = spent_ns_ > kPartNs && uint64_t{spent_ns_} * grid > uint64_t{limit_ns_} * item_;
+  if (item_ == grid) {
+    finish(TEMPER_OUTCOME_OK, spent_ns_);
+  } else if (hopeless && limit_ns_ != kNoLimit) {
+    finish(TEMPER_OUTCOME_TOO_SLOW, limit_ns_);
+  }
 }
 
 // The clock is looked at after 1, 2, 4, ... calls: seldom enough not to be timed itself, and what runs over takes at
 // most as long again.
-Status PackRunner::time(uint32_t number, uint64_t limit_ns) {
-  const uint64_t start_ns = port_->now_ns(port_->self);
-  for (uint32_t i = 1; i <= number; ++i) {
-    const Status status = call();
-    if (!status.ok()) {
-      return status;
-    }
-    if (i < number && (i & (i - 1)) == 0 && port_->now_ns(port_->self) - start_ns > limit_ns) {
-      result_ = {TEMPER_OUTCOME_TIMEOUT, 0};
-      return {};
+void PackRunner::run_calls() {
+  const uint64_t start_ns = now_ns();
+  for (uint32_t i = 1; i <= number_; ++i) {
+    call(0, static_cast<uint32_t>(plan_.grid));
+    if (i < number_ && (i & (i - 1)) == 0 && now_ns() - start_ns > limit_ns_) {
+      finish(TEMPER_OUTCOME_TOO_SLOW, limit_ns_);
+      return;
     }
   }
-  result_ = {TEMPER_OUTCOME_OK, port_->now_ns(port_->self) - start_ns};
-  return {};
+  finish(TEMPER_OUTCOME_OK, now_ns() - start_ns);
 }
 
 Status PackRunner::build_slot(void* self, uint8_t slot, uint32_t workload, const Config& config) {
   PackRunner& runner = *static_cast<PackRunner*>(self);
-  if (slot >= kSlots || workload >= runner.pack_->workload_count()) {
+  if (slot != 0 || workload >= runner.spaces_->pack().workload_count()) {
     return TEMPER_INVALID_ARGUMENT;
   }
-  temper_kernel kernel = nullptr;
-  const temper_outcome outcome = runner.find_kernel(workload, config, &kernel);
-  runner.slots_[slot] = {workload, config, kernel, outcome};
+  runner.workload_ = workload;
+  runner.prepared_ = false;
+  runner.outcome_ = runner.find_kernel(workload, config);
   return {};
 }
 
-bool PackRunner::poll_slot(void* self, uint8_t slot, temper_outcome* outcome, uint32_t* build_us) {
-  *outcome = static_cast<PackRunner*>(self)->slots_[slot].outcome;
+bool PackRunner::poll_slot(void* self, uint8_t, temper_outcome* outcome, uint32_t* build_us) {
+  *outcome = static_cast<PackRunner*>(self)->outcome_;
   *build_us = 0;
   return true;
 }
 
 Status PackRunner::run_slot(void* self, uint8_t slot, RunKind kind, uint32_t number, uint64_t limit_ns) {
   PackRunner& runner = *static_cast<PackRunner*>(self);
-  if (slot >= kSlots || runner.slots_[slot].kernel == nullptr || runner.slots_[slot].outcome != TEMPER_OUTCOME_OK) {
+  if (slot != 0 || runner.outcome_ != TEMPER_OUTCOME_OK) {
     return TEMPER_INVALID_ARGUMENT;
   }
-  const Status status = runner.bind(slot);
-  if (!status.ok()) {
-    return status;
+  if (!runner.prepared_) {
+    const Status status = runner.prepare();
+    if (!status.ok()) {
+      return status;
+    }
   }
-  return kind == RunKind::kCheck ? runner.check() : runner.time(number, limit_ns);
+  if (kind == RunKind::kCheck) {
+    poison({reinterpret_cast<float*>(runner.memory_),
+            runner.spaces_->select(runner.workload_).workload().elements[TEMPER_OUT] + 2 * kGuardElements});
+  }
+  runner.kind_ = kind;
+  runner.number_ = number;
+  runner.limit_ns_ = saturated(limit_ns);
+  runner.spent_ns_ = 0;
+  runner.item_ = 0;
+  runner.running_ = true;
+  return {};
 }
 
 bool PackRunner::poll_result(void* self, RunResult* result) {
-  *result = static_cast<PackRunner*>(self)->result_;
-  return true;
-}
-
-void PackRunner::release_slot(void* self, uint8_t slot) {
   PackRunner& runner = *static_cast<PackRunner*>(self);
-  runner.slots_[slot].kernel = nullptr;
-  if (runner.bound_slot_ == slot) {
-    runner.bound_slot_ = kSlots;
+  if (runner.running_) {
+    runner.set_alarm(kAlarmFloorNs + 2 * uint64_t{runner.limit_ns_});
+    if (runner.number_ == 1) {
+      runner.run_part();
+    } else {
+      runner.run_calls();
+    }
+    runner.set_alarm(0);
   }
+  *result = runner.result_;
+  return !runner.running_;
 }
 
-Runner PackRunner::runner() {
-  return {this, kSlots, build_slot, poll_slot, run_slot, poll_result, release_slot, nullptr};
+void PackRunner::release_slot(void* self, uint8_t) {
+  PackRunner& runner = *static_cast<PackRunner*>(self);
+  runner.outcome_ = TEMPER_OUTCOME_INVALID;
+  runner.running_ = false;
 }
+
+Runner PackRunner::runner() { return {this, 1, build_slot, poll_slot, run_slot, poll_result, release_slot, nullptr}; }
 
 }  // namespace temper

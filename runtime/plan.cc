@@ -57,6 +57,7 @@ Status make_plan(const Space& space, const Config& config, temper_kernel kernel,
   out->kernel = kernel;
   out->grid = shape.grid;
   out->workspace_bytes = static_cast<uint32_t>(shape.workspace_bytes);
+  out->memory = static_cast<uint32_t>(shape.memory);
   out->threads = threads_for(space, shape.grid);
   for (const int32_t dim : space.workload().dims) {
     out->args[out->arg_count++] = dim;

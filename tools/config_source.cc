@@ -1,5 +1,8 @@
 #include "tools/config_source.h"
 
+#include "runtime/table_view.h"
+#include "tools/history_file.h"
+#include "tools/history_source.h"
 #include "tools/whole_file.h"
 
 namespace temper {
@@ -30,13 +33,14 @@ Result<bool> ConfigSource::open_table(const std::string& path) {
 void ConfigSource::place() {
   const Span<const temper_table> tables{tables_.data(), tables_.size()};
   Arena counting;
-  const Lookup counted(counting, &pack_->view(), nullptr, tables);
+  const Lookup counted(counting, pack_->view(), nullptr, nullptr, tables, &temper_table_reader);
   static_cast<void>(counted);
   arena_memory_.resize(counting.used / sizeof(uint64_t) + 8);
   Arena arena;
   arena.base = reinterpret_cast<uint8_t*>(arena_memory_.data());
   arena.capacity = arena_memory_.size() * sizeof(uint64_t);
-  lookup_ = Lookup(arena, &pack_->view(), &fingerprint_, tables);
+  spaces_ = CurrentSpace(&pack_->view(), &device_.facts, pack_->scratch());
+  lookup_ = Lookup(arena, pack_->view(), &spaces_, &fingerprint_, tables, &temper_table_reader);
 }
 
 void ConfigSource::offer(const FrameView& frame) {
@@ -46,28 +50,20 @@ void ConfigSource::offer(const FrameView& frame) {
     history_differs_ |= differing;
     history_matches_ |= differing == 0;
   }
-  lookup_.offer(frame, {spaces_.data(), spaces_.size()});
+  lookup_.offer(frame);
 }
 
 Result<bool> ConfigSource::open_history(const std::string& path) {
-  Result<HistoryFile> file = open_history_to_read(path);
-  if (!file) {
-    return file.error();
+  const Result<HistorySource> source =
+      path.empty() ? Result<HistorySource>(Error{TEMPER_NOT_FOUND, ""}) : read_history(path);
+  if (!source) {
+    return source.error().code == TEMPER_NOT_FOUND ? Result<bool>(true) : source.error();
   }
-  history_file_ = std::move(*file);
-  if (history_file_.storage() == nullptr) {
-    return true;
+  for (const std::string& remark : source->remarks) {
+    remarks_.push_back(path + ": " + remark);
   }
-  history_buffer_.resize(kHistoryBufferBytes / sizeof(uint64_t) + 1);
-  const Span<uint8_t> buffer{reinterpret_cast<uint8_t*>(history_buffer_.data()),
-                             history_buffer_.size() * sizeof(uint64_t)};
-  ScanReport scanned{};
-  const auto visit = [](void* self, const FrameView& frame) { static_cast<ConfigSource*>(self)->offer(frame); };
-  const Status status = history_.open(history_file_.storage(), buffer, this, visit, &scanned);
-  if (status == TEMPER_BAD_VERSION || status == TEMPER_BAD_DATA) {
-    return history_error(path, status.code());
-  }
-  lookup_.set_history(!status.ok() || scanned.damaged_bytes > 0);
+  const ScanReport scanned = scan_history(*source, [this](const FrameView& frame) { offer(frame); });
+  lookup_.set_history(source->damaged || scanned.damaged_bytes > 0);
   if (scanned.damaged_bytes > 0) {
     remarks_.push_back(path + ": " + std::to_string(scanned.damaged_bytes) + " damaged bytes were passed over");
   }
@@ -82,9 +78,6 @@ Result<std::unique_ptr<ConfigSource>> ConfigSource::open(const ConfigFiles& file
                                                          NetworkPack* pack) {
   std::unique_ptr<ConfigSource> source(new ConfigSource(device, pack));
   source->fingerprint_ = host_fingerprint(device, pack->view());
-  for (uint32_t i = 0; i < pack->view().workload_count(); ++i) {
-    source->spaces_.push_back(pack->space(i, &source->device_.facts));
-  }
   for (const std::string& table : files.tables) {
     const Result<bool> opened = source->open_table(table);
     if (!opened) {
@@ -103,7 +96,18 @@ Result<std::unique_ptr<ConfigSource>> ConfigSource::open(const ConfigFiles& file
 }
 
 Status ConfigSource::find(uint32_t workload, Config* config, temper_answer* answer) const {
-  return lookup_.find(workload, spaces_[workload], config, answer);
+  const Status found = lookup_.find(workload, config, answer);
+  if (found != TEMPER_NOT_FOUND) {
+    return found;
+  }
+  // A network's pack has the template's program for the default instead of values.
+  const Space& space = spaces_.select(workload);
+  const Status status = space.default_config(config);
+  if (status.ok()) {
+    answer->knob_count = static_cast<uint8_t>(space.knob_count());
+    space.values_of(*config, answer->value);
+  }
+  return status;
 }
 
 }  // namespace temper

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "runtime/lookup.h"
-#include "tools/history_file.h"
 #include "tools/host_device.h"
 #include "tools/network_pack.h"
 
@@ -43,12 +42,10 @@ class ConfigSource {
   HostDevice device_;
   NetworkPack* pack_;
   Fingerprint fingerprint_{};
-  HistoryFile history_file_;
-  History history_;
   std::vector<std::vector<uint64_t>> table_words_;
   std::vector<temper_table> tables_;
-  std::vector<uint64_t> arena_memory_, history_buffer_;
-  std::vector<Space> spaces_;  ///< by workload
+  std::vector<uint64_t> arena_memory_;
+  mutable CurrentSpace spaces_;
   Lookup lookup_;
   uint32_t history_differs_ = 0;  ///< decisive fields of fingerprints in the history that are not this device's
   bool history_matches_ = false;  ///< one of its fingerprints is this device's

@@ -26,6 +26,7 @@ class NetworkPack {
   const Network& network() const { return network_; }
   /// One workload's space; all share one scratch, so use one at a time.
   Space space(uint32_t workload, const temper_facts* facts);
+  Scratch scratch() { return {values_.data(), intervals_.data()}; }  ///< what they share
 
  private:
   explicit NetworkPack(const Network& network) : network_(network) {}

@@ -109,7 +109,7 @@ TEST_CASE("the needs name every part, with its reason, and add up") {
   CHECK(same_total == total);
 }
 
-TEST_CASE("an arena one byte too small is refused; the told size is enough at any address") {
+TEST_CASE("an arena that is too small is refused; the told size is enough at any address") {
   RamStorage storage(4096, 8, 1024);
   Caller caller(storage.storage());
   size_t count = 0, total = 0;
@@ -119,7 +119,7 @@ TEST_CASE("an arena one byte too small is refused; the told size is enough at an
     CAPTURE(shift);
     std::vector<uint64_t> words(total / 8 + 4, 0x5A5A5A5A5A5A5A5Au);
     uint8_t* const arena = reinterpret_cast<uint8_t*>(words.data()) + 8 + shift;
-    CHECK(temper_init(&t, &caller.config, arena, total - 1) == TEMPER_NO_MEMORY);
+    CHECK(temper_init(&t, &caller.config, arena, total - 8) == TEMPER_NO_MEMORY);
     CHECK(t == nullptr);
     REQUIRE(temper_init(&t, &caller.config, arena, total) == TEMPER_OK);
     CHECK(arena[-1] == 0x5A);
@@ -372,6 +372,8 @@ TEST_CASE(
   temper_table tables[2] = {{foreign->data(), foreign->size()}, {good->data(), good->size()}};
   caller.config.tables = tables;
   caller.config.table_count = 2;
+  CHECK(answer_of(caller.init()).source == TEMPER_SOURCE_DEFAULT);  // nobody reads them
+  caller.config.table_reader = &temper_table_reader;
   {
     const temper_context* t = caller.init();
     const temper_answer answer = answer_of(t);
@@ -450,6 +452,84 @@ TEST_CASE("a run that is stopped commits what it has") {
   CHECK(temper_tune_stop(t) == TEMPER_OK);
   CHECK(answer_of(t).source == TEMPER_SOURCE_HISTORY);
   CHECK(temper_tune_step(t, &progress) == TEMPER_INVALID_ARGUMENT);
+}
+
+TEST_CASE("a target hash of 0 is the hash of the pack's target, by name") {
+  RamStorage storage(8192, 1, 0);
+  temper_progress progress{};
+  {
+    Caller caller(storage.storage());
+    caller.config.target_hash = 0xF9E6E6EF197C2B25u;  // FNV-1a of "test"
+    REQUIRE(caller.tune(caller.init(), &progress) == TEMPER_OK);
+  }
+  Caller caller(storage.storage());
+  caller.config.target_hash = 0;
+  CHECK(answer_of(caller.init()).source == TEMPER_SOURCE_HISTORY);
+}
+
+TEST_CASE("nominal facts come from the pack, where it tells them") {
+  TestPack told = toy_pack();
+  told.facts = {1, 32};
+  const Caller caller(nullptr, told);
+  temper_facts facts = test_facts();
+  CHECK(temper_nominal_facts(&caller.pack, &facts) == TEMPER_OK);
+  CHECK(facts.value[TEMPER_FACT_VECTOR_REGISTERS] == 32);
+  CHECK(facts.value[TEMPER_FACT_CORES] == 0);
+  const Caller silent(nullptr);
+  CHECK(temper_nominal_facts(&silent.pack, &facts) == TEMPER_NOT_FOUND);
+  CHECK(temper_nominal_facts(nullptr, &facts) == TEMPER_INVALID_ARGUMENT);
+}
+
+TEST_CASE("collecting measures and commits nothing; tuning afterwards uses what was collected") {
+  RamStorage storage(16384, 8, 1024);
+  Caller caller(storage.storage());
+  temper_context* t = caller.init();
+  const temper_budget budget{10000000000u, 6, 0};
+  caller.memory.assign(temper_tuning_bytes(t), 0);
+  REQUIRE(temper_collect_start(t, &budget, caller.memory.data(), caller.memory.size()) == TEMPER_OK);
+  temper_progress progress{};
+  temper_status status = TEMPER_MORE;
+  while (status == TEMPER_MORE) {
+    status = temper_tune_step(t, &progress);
+  }
+  CHECK(status == TEMPER_OK);
+  CHECK(progress.trials == 6);
+  CHECK(answer_of(t).source == TEMPER_SOURCE_DEFAULT);
+  Caller next(storage.storage());
+  t = next.init();
+  REQUIRE(next.tune(t, &progress) == TEMPER_OK);
+  CHECK(progress.trials > 0);
+  CHECK(answer_of(t).value[kToyTile] == 4);
+}
+
+TEST_CASE("a look-up between two steps disturbs nothing") {
+  TestPack two = toy_pack();
+  two.workloads.push_back(two.workloads[0]);
+  two.workloads[1].key += 1;
+  two.workloads[1].name = "other";
+  std::vector<temper_answer> answers;
+  for (const bool asking : {false, true}) {
+    Caller caller(nullptr, two);
+    temper_context* t = caller.init();
+    const temper_budget budget{10000000000u, 20, 0};
+    caller.memory.assign(temper_tuning_bytes(t), 0);
+    REQUIRE(temper_tune_start(t, &budget, caller.memory.data(), caller.memory.size()) == TEMPER_OK);
+    temper_progress progress{};
+    uint32_t step = 0;
+    temper_status status = TEMPER_MORE;
+    for (; status == TEMPER_MORE; ++step) {
+      status = temper_tune_step(t, &progress);
+      temper_answer ignored;
+      if (asking) {
+        CHECK(temper_lookup(t, step % 2, &ignored) == TEMPER_OK);
+      }
+    }
+    CHECK(status == TEMPER_OK);
+    CHECK(progress.trials <= 20);
+    answers.push_back(answer_of(t));
+  }
+  CHECK(answers[0].source == TEMPER_SOURCE_HISTORY);
+  CHECK(std::memcmp(&answers[0], &answers[1], sizeof answers[0]) == 0);
 }
 
 TEST_CASE("the watchdog is fed in every step") {

@@ -17,13 +17,13 @@ struct Frames {
   Frames() : open(toy_pack(), toy_kernels, kToyKernelCount), facts(test_facts()) {
     here = made_on(kHere);
     Arena counting;
-    const Lookup counted(counting, &open.view(), &here, {});
+    const Lookup counted(counting, open.view(), nullptr, nullptr, {}, nullptr);
     memory.resize(counting.used / 8 + 1);
     Arena arena{reinterpret_cast<uint8_t*>(memory.data()), memory.size() * 8, 0};
-    lookup = Lookup(arena, &open.view(), &here, {});
+    spaces = CurrentSpace(&open.view(), &facts, {open.values(), open.intervals()});
+    lookup = Lookup(arena, open.view(), &spaces, &here, {}, nullptr);
     REQUIRE_FALSE(arena.overflowed());
     lookup.set_history(false);
-    space = Space(&open.view(), 0, &facts, {open.values(), open.intervals()});
   }
   Frames(const Frames&) = delete;
   Frames& operator=(const Frames&) = delete;
@@ -34,7 +34,7 @@ struct Frames {
   void offer(FrameType type, const void* bytes, size_t size) {
     std::vector<uint64_t> payload(size / 8 + 1);
     std::memcpy(payload.data(), bytes, size);
-    lookup.offer({type, 0, {reinterpret_cast<const uint8_t*>(payload.data()), size}}, {&space, 1});
+    lookup.offer({type, 0, {reinterpret_cast<const uint8_t*>(payload.data()), size}});
   }
   void fingerprint(uint32_t target) {
     const Fingerprint made = made_on(target);
@@ -51,7 +51,7 @@ struct Frames {
   temper_answer answer() {
     temper_answer result;
     Config config;
-    REQUIRE(lookup.find(0, space, &config, &result).ok());
+    REQUIRE(lookup.find(0, &config, &result).ok());
     return result;
   }
 
@@ -60,7 +60,7 @@ struct Frames {
   Fingerprint here{};
   std::vector<uint64_t> memory;
   Lookup lookup;
-  Space space;
+  CurrentSpace spaces;
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ class SimRunner {
   uint32_t time_count = 0;
   uint32_t builds_in_flight_max = 0;
   std::vector<std::string> faults;  ///< every breach of the runner's contract
+  std::vector<std::string> logged;  ///< lines of the port's log, where it is the port's self
   std::vector<std::pair<uint32_t, Config>> built;
 
   /// Kernels that are built or running now: 0 once a run has ended properly.

@@ -42,8 +42,12 @@ Offset<format::Workload> write_workload(FlatBufferBuilder* builder, const TestWo
   const auto name = builder->CreateString(w.name);
   const auto dims = builder->CreateVector(w.dims);
   const auto elements = builder->CreateVector(w.elements);
+  Offset<flatbuffers::Vector<uint16_t>> default_values;
+  if (!w.default_values.empty()) {
+    default_values = builder->CreateVector(w.default_values);
+  }
   return format::CreateWorkload(*builder, w.key, static_cast<uint8_t>(w.template_index), name, dims, elements,
-                                w.constants, w.count, w.digest, w.flops);
+                                w.constants, w.count, w.digest, w.flops, default_values);
 }
 
 }  // namespace
@@ -103,6 +107,9 @@ TestPack plain_pack(const std::vector<std::vector<uint16_t>>& knob_values) {
   TestPack pack;
   pack.templates.push_back(plain_template(knob_values));
   pack.workloads.emplace_back();
+  for (const auto& values : knob_values) {
+    pack.workloads[0].default_values.push_back(values.empty() ? uint16_t{0} : values.front());
+  }
   return pack;
 }
 
@@ -124,8 +131,12 @@ std::vector<uint8_t> build(const TestPack& pack) {
   const auto template_vector = builder.CreateVector(templates);
   const auto workload_vector = builder.CreateVector(workloads);
   const auto variant_vector = builder.CreateVector(variants);
+  Offset<flatbuffers::Vector<int32_t>> facts;
+  if (!pack.facts.empty()) {
+    facts = builder.CreateVector(pack.facts);
+  }
   builder.Finish(format::CreatePack(builder, pack.version, pack.feature_version, target, pack.pack_hash,
-                                    template_vector, workload_vector, variant_vector),
+                                    template_vector, workload_vector, variant_vector, facts),
                  "TMPK");
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }

@@ -43,6 +43,7 @@ struct TestWorkload {
   uint16_t count = 1;
   uint32_t digest = 0;
   uint64_t flops = 1;
+  std::vector<uint16_t> default_values;  ///< empty: absent
 };
 
 struct TestVariant {
@@ -58,6 +59,7 @@ struct TestPack {
   std::vector<TestTemplate> templates;
   std::vector<TestWorkload> workloads;
   std::vector<TestVariant> variants;
+  std::vector<int32_t> facts;  ///< empty: absent
 };
 
 /// Writes one program of a template; equal constants share an entry of the template's table.
@@ -88,7 +90,7 @@ void fill_programs(TestTemplate* t);
 /// A template of knobs that are all run knobs, ids from 10 on, programs filled. Its size is the product of the lists'
 /// lengths.
 TestTemplate plain_template(const std::vector<std::vector<uint16_t>>& knob_values);
-/// One template, one workload of it without dims.
+/// One template, one workload of it without dims; its default is each knob's first value.
 TestPack plain_pack(const std::vector<std::vector<uint16_t>>& knob_values);
 
 /// FlatBuffers bytes. Memory of std::vector is aligned to 8 bytes or more.

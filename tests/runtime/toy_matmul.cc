@@ -107,6 +107,7 @@ TestPack toy_pack() {
   workload.elements = {kToyM * kToyN, kToyM * kToyK, kToyK * kToyN, 0, 0};
   workload.constants = 1u << TEMPER_IN_B;
   workload.digest = digest({out.data(), out.size()});
+  workload.default_values = {1, 0, 4};
   workload.flops = 2 * kToyM * kToyN * kToyK;
   pack.workloads = {workload};
   pack.variants = {{0, {1, 0}, kToyRight},

@@ -1,0 +1,15 @@
+#include "runtime/current_space.h"
+
+#include <new>
+
+namespace temper {
+
+const Space& CurrentSpace::select(uint32_t workload) {
+  if (workload != workload_) {
+    workload_ = workload;
+    new (&space_) Space(pack_, workload, facts_, scratch_);  // in place: a temporary weighs stack
+  }
+  return space_;
+}
+
+}  // namespace temper

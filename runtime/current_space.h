@@ -1,0 +1,28 @@
+// The one Space that a device holds: of the workload that is asked for or worked on now. Made anew when another is
+// selected, so that RAM does not grow with the number of workloads. Called by look-ups, the tuner and the runner.
+#pragma once
+
+#include "runtime/space.h"
+
+namespace temper {
+
+class CurrentSpace {
+ public:
+  CurrentSpace() = default;
+  /// All outlive it.
+  CurrentSpace(const PackView* pack, const temper_facts* facts, Scratch scratch)
+      : pack_(pack), facts_(facts), scratch_(scratch) {}
+
+  const PackView& pack() const { return *pack_; }
+  /// The Space of this workload, always at the same address; valid until another is selected.
+  const Space& select(uint32_t workload);
+
+ private:
+  const PackView* pack_ = nullptr;
+  const temper_facts* facts_ = nullptr;
+  Scratch scratch_;
+  uint32_t workload_ = UINT32_MAX;
+  Space space_;
+};
+
+}  // namespace temper
