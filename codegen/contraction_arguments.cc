@@ -148,15 +148,19 @@ void ContractionLowering::finish_usual(const Tile& tile, Values sums) {
   Value* row_step = b.CreateSelect(b.CreateAnd(last, e_.equal(e_.amount(nest_.epilogue().bias), kBiasAlongM)),
                                    e_.integer(1), e_.integer(0));
   const ActivationBounds bounds = activation_.only_if(last);
+  for (size_t i = 0; along_m && i < tile.rows.size(); ++i) {
+    Value* added = e_.splat(e_.load(row_bias));
+    for (size_t v = 0; v < vectors; ++v) {
+      sums[i * vectors + v] = b.CreateFAdd(sums[i * vectors + v], added);
+    }
+    row_bias = e_.offset(row_bias, row_step);
+  }
+  sums = bounds.apply(sums);
   Value* row = e_.offset(e_.tensor(TEMPER_OUT), at);
   for (size_t i = 0; i < tile.rows.size(); ++i) {
-    Value* added = along_m ? e_.splat(e_.load(row_bias)) : nullptr;
     for (size_t v = 0; v < vectors; ++v) {
-      Value* value = sums[i * vectors + v];
-      value = along_m ? b.CreateFAdd(value, added) : value;
-      e_.store_vector(bounds.apply(value), place(row, v), mask(v));
+      e_.store_vector(sums[i * vectors + v], place(row, v), mask(v));
     }
-    row_bias = along_m ? e_.offset(row_bias, row_step) : nullptr;
     row = e_.offset(row, stride);
   }
 }

@@ -41,6 +41,9 @@ void Emitter::begin_kernel(const std::string& symbol) {
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module_);
   function_->setDoesNotThrow();
   function_->addFnAttr("no-builtins");
+  if (bare_metal_) {
+    function_->addFnAttr(llvm::Attribute::OptimizeForSize);
+  }
   function_->addFnAttr("target-cpu", target_cpu_);
   function_->addFnAttr("target-features", target_features_);
   function_->addFnAttr("prefer-vector-width", vector_bits_);

@@ -180,7 +180,8 @@ Values ContractionLowering::sum(const Tile& tile, int32_t unroll) {
                                 tile.masks.empty() ? nullptr : tile.masks[v]);
   }
   Value* first_b = operand_base(b_, kAxisN, entry_b_, place_b_);
-  carried.push_back(tile.first_column == nullptr ? first_b : e_.offset(first_b, tile.first_column));
+  carried.push_back(tile.first_column == nullptr ? first_b
+                                                 : e_.offset(first_b, e_.mul(tile.first_column, b_column_stride())));
   Value* a = operand_base(a_, kAxisM, entry_a_, place_a_);
   a = e_.offset(a, e_.mul(e_.sub(e_.integer(0), skipped_rows_), row_stride()));
   for (size_t i = 0; i < tile.rows.size(); i += rows_per_pointer(tile)) {
@@ -210,6 +211,12 @@ Values ContractionLowering::sum(const Tile& tile, int32_t unroll) {
   }
   carried.resize(count);
   return carried;
+}
+
+// Read in place element by element, B may have any stride along n; vectors are contiguous, and so are panels.
+Value* ContractionLowering::b_column_stride() {
+  const bool elements = b_.layout == PackLayout::kInPlace && e_.lanes() == 1;
+  return elements ? e_.amount(*b_.stride(kAxisN)) : e_.integer(1);
 }
 
 Value* ContractionLowering::row_stride() {
@@ -257,7 +264,8 @@ Values ContractionLowering::multiply_add(const Tile& tile, int32_t steps, Value*
 Value* ContractionLowering::load_b(const Tile& tile, Value* pointer, int32_t vector) {
   const bool partial = tile.edge && b_.layout == PackLayout::kInPlace;
   if (!partial) {
-    return e_.load_vector(e_.offset(pointer, static_cast<int64_t>(vector) * e_.lanes()));
+    Value* column = e_.integer(static_cast<int64_t>(vector) * e_.lanes());
+    return e_.load_vector(e_.offset(pointer, e_.mul(column, b_column_stride())));
   }
   if (!tile.masks.empty()) {
     return e_.load_vector(e_.offset(pointer, static_cast<int64_t>(vector) * e_.lanes()),

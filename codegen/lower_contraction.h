@@ -36,6 +36,7 @@ class ContractionLowering : public NestWalker {
   void emit_tile(const Tile& tile);
   Values sum(const Tile& tile, int32_t unroll);
   Values multiply_add(const Tile& tile, int32_t steps, llvm::Value* a_stride, const Values& carried);
+  llvm::Value* b_column_stride();
   llvm::Value* row_stride();
   size_t rows_per_pointer(const Tile& tile);
   llvm::Value* load_b(const Tile& tile, llvm::Value* pointer, int32_t vector);

@@ -54,8 +54,11 @@ void add_operands(LoopNest& nest, const NestInput& input, const GemmKnobs& knobs
   }
   Access b;
   b.tensor = TEMPER_IN_B;
-  // In place, B is contiguous along n: a constraint of the space where strides are arguments.
-  const Amount b_stride = input.dims == nullptr && knobs.b == kDirect ? Amount::constant(1) : input.dim(kGemmBN);
+  // In place, B is contiguous along n unless it is read element by element: a constraint of the space where strides are
+  // arguments.
+  const bool contiguous = input.dims == nullptr && knobs.b == kDirect && knobs.lanes > 1;
+  const Amount b_stride = contiguous ? Amount::constant(1) : input.dim(kGemmBN);
+  b.strided_vectors = knobs.lanes == 1;
   b.terms = {{kAxisOuter, input.dim(kGemmBOuter)},
              {kAxisInner, input.dim(kGemmBInner)},
              {kAxisK, input.dim(kGemmBK)},

@@ -61,7 +61,7 @@ Result<ProgramData> gemm_constraint(ConstantPool* pool) {
   const Expr a_unpacked =
       (knobs.a == kDirect && !dims.image_is_a) || (knobs.a == kConstant && dims.a_constant && knobs.b != kConstant);
   const Expr a_packs = knobs.a == kPanel || (knobs.a == kRows && dims.image_is_a);
-  const Expr b_reads = (knobs.b == kDirect && dims.plain && dims.b_n_stride == 1) ||
+  const Expr b_reads = (knobs.b == kDirect && dims.plain && (dims.b_n_stride == 1 || knobs.lanes == 1)) ||
                        (knobs.b == kConstant && dims.b_constant) || knobs.b == kPanel;
   // Block lists are powers of two: of the values that round to one tile, the one in (tile / 2, tile] stands for all.
   const Expr m_distinct =

@@ -77,10 +77,10 @@ enum GemmKnob : uint8_t {
   kKnobInnerLoop,    ///< run: 0: m innermost inside a block (B panel stays), 1: n innermost (A panel stays)
   kGemmKnobCount
 };
-/// kDirect: in place, through strides (B needs unit n stride; no image). kPanel: packed per block into the workspace,
-/// [tiles][k][tile]. kRows: A only, packed per block as [m][k] rows (image-to-rows without a transpose). kConstant:
-/// packed once per plan as [g inner][tiles][K][tile], zero-padded to whole tiles; at most one operand of a config is
-/// kConstant.
+/// kDirect: in place, through strides (B needs unit n stride, or one lane; no image). kPanel: packed per block into the
+/// workspace, [tiles][k][tile]. kRows: A only, where it is an image: packed per block as [m][k] rows (image-to-rows
+/// without a transpose). kConstant: packed once per plan as [g inner][tiles][K][tile], zero-padded to whole tiles; at
+/// most one operand of a config is kConstant.
 enum GemmOperand : uint8_t { kDirect = 0, kPanel = 1, kRows = 2, kConstant = 3 };
 
 /// Grid of kDepthwise: NHWC: batch * ceil(OH / rows) * ceil(C / (vectors * lanes)); NCHW: batch * C * ceil(OH / rows).

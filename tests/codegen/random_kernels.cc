@@ -132,7 +132,7 @@ bool reads_operands(const std::vector<int32_t>& dims, const std::vector<int32_t>
   const bool reads_a = a == kDirect     ? view != kViewImageIsA
                        : a == kConstant ? dims[kGemmAConstant] != 0 && view != kViewImageIsA
                                         : a != kRows || view == kViewImageIsA;
-  const bool reads_b = b == kDirect     ? view == kViewPlain && dims[kGemmBN] == 1
+  const bool reads_b = b == kDirect     ? view == kViewPlain && (dims[kGemmBN] == 1 || knobs[kKnobLanes] == 1)
                        : b == kConstant ? dims[kGemmBConstant] != 0 && view != kViewImageIsB
                                         : true;
   return reads_a && reads_b;

@@ -96,6 +96,7 @@ TEST_CASE("requests that no kernel can serve are refused with the reason") {
   };
   CHECK(refusal({4, 1, 4, 1, kDirect, kPanel, 8, 8, 8, 0}) == "");
   CHECK(refusal({4, 1, 4, 1, kDirect, kDirect, 8, 8, 8, 0}).find("neither contiguous along n") != std::string::npos);
+  CHECK(refusal({4, 4, 1, 1, kDirect, kDirect, 8, 8, 8, 0}) == "");
   CHECK(refusal({4, 1, 4, 1, kDirect, kConstant, 8, 8, 8, 0}).find("not known before execution") != std::string::npos);
   CHECK(refusal({0, 1, 4, 1, kDirect, kPanel, 8, 8, 8, 0}).find("split") != std::string::npos);
   CHECK(refusal({64, 8, 4, 8, kDirect, kPanel, 8, 8, 8, 0}).find("copies") != std::string::npos);
