@@ -62,6 +62,18 @@ void PackStage::image_rows() const {
            return Values{b.CreateSelect(wraps, e.add(at[0], e.integer(1)), at[0]),
                          b.CreateSelect(wraps, e.integer(0), next)};
          });
+  pad_rows();
+}
+
+// Where sizes are arguments a register tile reads all of its rows. What lies in a fresh workspace may be denormal
+// numbers, which cost hundreds of cycles each.
+void PackStage::pad_rows() const {
+  Value *rows = axes[axis].left, *depth = axes[kAxisK].left;
+  if (Emitter::known(e.amount(nest.axes()[axis].extent))) {
+    return;
+  }
+  Value* missing = e.sub(e.round_up(rows, nest.copies(axis, LoopKind::kUnrolled)), rows);
+  e.copy_run(e.offset(place, e.mul(rows, depth)), nullptr, e.mul(missing, depth));
 }
 
 void PackStage::image_row(Value* oh, Value* ow, const Runs& runs, Value* to) const {

@@ -29,6 +29,7 @@ struct PackStage {
   void filter_panels() const;
   void image() const;
   void image_rows() const;
+  void pad_rows() const;
   /// Pieces of memory that a window consists of: how long, how many to a window row, which of them the block has.
   struct Runs {
     llvm::Value *pixels, *length, *per_row, *first, *end;
