@@ -1,6 +1,8 @@
 // What a kernel pack loses against the JIT's full space on this machine, workload by workload, in one interleaved run:
 // the JIT's best config, the same config with run knobs and dims as arguments, the best config found over the pack, and
-// that config with every knob constant. Usage: pack_perf NET --table TUNED [--trials N] [--target NAME] [--seconds S]
+// that config with every knob constant. Usage: pack_perf NET --table TUNED [--pack-kib N [--prior HISTORY]] [--trials
+// N]
+// [--target NAME] [--seconds S]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,8 +10,10 @@
 #include <iterator>
 
 #include "CLI/CLI.hpp"
+#include "codegen/kernel_pack.h"
 #include "tests/perf/tuned_kernel.h"
 #include "tests/perf/tuned_pack.h"
+#include "tools/history_records.h"
 #include "tools/network_argument.h"
 
 namespace {
@@ -18,7 +22,8 @@ using namespace temper;
 using namespace temper::perf;
 
 struct Options {
-  std::string network, table, target = "native", only;
+  std::string network, table, target = "native", only, prior;
+  uint64_t pack_kib = 0;
   uint32_t trials = 200;
   double seconds = 1.0, tuning_seconds = 30.0;
   bool same = false;
@@ -66,6 +71,50 @@ std::vector<PackVariant> variants_of(const Network& network, const KernelBench& 
     }
   }
   return variants;
+}
+
+/// The times that a history holds, to choose variants by.
+Result<std::vector<MeasuredTime>> measured_times(const std::string& path) {
+  std::vector<MeasuredTime> times;
+  if (path.empty()) {
+    return times;
+  }
+  const Result<HistorySource> source = read_history(path);
+  if (!source) {
+    return source.error();
+  }
+  const HistoryRecords records = read_records(*source);
+  for (const HistoryRecord& record : records.trials) {
+    const TrialView view = trial_of(record);
+    if (view.trial.outcome() != TEMPER_OUTCOME_OK || view.trial.median_ns() == 0) {
+      continue;
+    }
+    MeasuredTime time{view.trial.workload(), {}, static_cast<double>(view.trial.median_ns())};
+    for (const format::KnobValue& knob : view.knobs) {
+      time.knobs.push_back({knob.id(), knob.value()});
+    }
+    times.push_back(std::move(time));
+  }
+  return times;
+}
+
+/// As `temper build --pack-bytes` chooses them.
+Result<std::vector<PackVariant>> chosen_variants(const Options& options, const Network& network,
+                                                 const KernelBench& bench) {
+  Result<std::vector<MeasuredTime>> measured = measured_times(options.prior);
+  const Result<Target> target = find_target(options.target);
+  if (!measured || !target) {
+    return measured ? target.error() : measured.error();
+  }
+  KernelPackOptions pack;
+  pack.target = *target;
+  pack.facts = bench.facts();
+  pack.name = "perf";
+  pack.limit_bytes = options.pack_kib * 1024;
+  pack.measured = std::move(*measured);
+  pack.digests = false;
+  const Result<KernelPack> made = make_kernel_pack(network.workloads, pack);
+  return made ? Result<std::vector<PackVariant>>(made->variants) : made.error();
 }
 
 struct Row {
@@ -127,7 +176,12 @@ int run(const Options& options) {
   if (!bench) {
     return fail(bench.error(), 4);
   }
-  auto pack = TunedPack::create(options.target, variants_of(*network, **bench, table));
+  auto variants = options.pack_kib > 0 ? chosen_variants(options, *network, **bench)
+                                       : Result<std::vector<PackVariant>>(variants_of(*network, **bench, table));
+  if (!variants) {
+    return fail(variants.error(), 4);
+  }
+  auto pack = TunedPack::create(options.target, std::move(*variants));
   if (!pack) {
     return fail(pack.error(), 4);
   }
@@ -171,6 +225,9 @@ int main(int argc, char** argv) {
   app.add_option("NET", options.network, "network")->required();
   app.add_option("--table", options.table, "tuned table of the full space, by temper tune NET --table FILE --threads 1")
       ->required();
+  app.add_option("--pack-kib", options.pack_kib,
+                 "variants are chosen as temper build does, to this limit; else those of the table and the defaults");
+  app.add_option("--prior", options.prior, "history whose times the choice goes by");
   app.add_option("--trials", options.trials, "trials over the pack for each workload")->capture_default_str();
   app.add_option("--tuning-seconds", options.tuning_seconds, "at most, for each workload")->capture_default_str();
   app.add_option("--target", options.target, "target of the pack; this machine must run it")->capture_default_str();
