@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codegen/jit_runner.h"
+#include "temper/port_linux.h"
 #include "tools/commands.h"
 #include "tools/config_source.h"
 #include "tools/exit_code.h"
