@@ -60,6 +60,9 @@ Stage Searcher::choose_stage() {
     return kind_ == SearcherKind::kGrid ? Stage::kGrid : Stage::kSample;
   }
   const uint32_t draw = random_.below(256);
+  if (kind_ == SearcherKind::kCollect) {
+    return draw < 128 ? Stage::kSample : draw < 192 || elites_.count == 0 ? Stage::kSeed : Stage::kNear;
+  }
   const uint32_t near = elites_.count == 0 ? 0 : 64 + spent_q8_ * 3 / 8;
   if (draw < 32) {
     return Stage::kSample;

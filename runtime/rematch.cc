@@ -39,7 +39,8 @@ uint32_t Tuner::contenders(const WorkloadState& state, Contender out[kMaxContest
 }
 
 bool Tuner::rematch_due(const WorkloadState& state) const {
-  if (state.concluded || state.default_phase != DefaultPhase::kMeasured || options_.rematch_contenders == 0) {
+  if (state.concluded || state.default_phase != DefaultPhase::kMeasured || options_.rematch_contenders == 0 ||
+      !options_.commits) {
     return false;
   }
   if (state.best_is_committed && state.trials <= 1) {
@@ -353,6 +354,9 @@ void Tuner::conclude(uint32_t workload, const Config* winner, uint64_t default_n
 // for good; a default that does not work is replaced by anything that does; else what was committed before stands, or
 // the default does.
 void Tuner::conclude_without_rematch(uint32_t workload) {
+  if (!options_.commits) {
+    return;
+  }
   WorkloadState& state = states_[workload];
   const Span<const Elite> elites = state.searcher.elites();
   const bool measured = state.default_phase == DefaultPhase::kMeasured;

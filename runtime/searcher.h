@@ -12,7 +12,8 @@
 
 namespace temper {
 
-enum class SearcherKind : uint8_t { kAuto = 0, kGrid, kRandom, kAnnealing };
+/// kCollect: to gather data, half random configs, a quarter where the models point, a quarter around the best.
+enum class SearcherKind : uint8_t { kAuto = 0, kGrid, kRandom, kAnnealing, kCollect };
 inline constexpr uint32_t kEliteCount = 4;
 
 struct Elite {

@@ -30,6 +30,7 @@ struct TunerOptions {
   uint16_t min_gain_permille = 5;  ///< a win below this is noise: the default stays
   bool write_intents = false;      ///< where a trial may reset the device
   bool retune_committed = true;    ///< false: workloads with a valid commit are left alone (second boot)
+  bool commits = true;             ///< false: trials are all that a run is for; no rematch, no commit
   uint64_t seed = 0;
 };
 
