@@ -1,5 +1,6 @@
 # What the Linux toolchain files share: Debian's cross GCC (packages g++-<triple>, and libc6-dev of the architecture that comes with
-# them). Included by *-linux.cmake, which set temper_triple, temper_processor and temper_core_flags.
+# them). Included by *-linux.cmake, which set temper_triple, temper_processor, temper_core_flags and
+# TEMPER_CORE_FACTS: lanes, vector registers, latency and number per cycle of multiply-adds, as codegen/target.cc has them.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${temper_processor})
 set(CMAKE_C_COMPILER ${temper_triple}-gcc)

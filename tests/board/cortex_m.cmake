@@ -1,7 +1,7 @@
 # The Cortex-M boards; included by CMakeLists.txt where the tools are there.
-add_firmware(cortex-m4 1)
-add_firmware(cortex-m7 1)
-add_firmware(cortex-m55 4)
+add_firmware(cortex-m4 65536)
+add_firmware(cortex-m7 65536)
+add_firmware(cortex-m55 65536)
 foreach(target cortex-m4 cortex-m7 cortex-m55)
   add_test(NAME board_${target}_boots_tunes_resets_and_remembers
     COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/${target} -DLIMITS=${CMAKE_CURRENT_SOURCE_DIR}/size_limits.cmake

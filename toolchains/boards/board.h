@@ -33,7 +33,7 @@ typedef struct board_memory {
 /// be had.
 const temper_port* board_port(void);
 const char* board_name(void);
-/// What the target's nominal facts become on this board.
+/// What temper is to know of this machine.
 void board_facts(temper_facts* facts);
 /// For the fingerprint; 0 when unknown.
 uint32_t board_core_type(void);

@@ -198,9 +198,6 @@ int main() {
   }
   config.pack = &TEMPER_PACK;
   config.port = port;
-  if (temper_nominal_facts(config.pack, &config.facts) != TEMPER_OK) {
-    config.facts = {};
-  }
   board_facts(&config.facts);
   temper::EveryConfig every(config, options);
   const bool good = every.run();

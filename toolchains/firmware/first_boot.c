@@ -104,7 +104,6 @@ OWN_FRAME static bool run(const first_boot_options* options, const temper_port* 
                            .port = watch_port(port),
                            .learning = profile_learning,
                            .max_trials = options->max_trials,
-                           .target_hash = 1,
                            .core_type = board_core_type(),
                            .seed = options->seed};
   board_facts(&config.facts);

@@ -50,12 +50,13 @@ static temper_status step(temper_context* t, temper_progress* progress, uint64_t
 }
 
 OWN_FRAME bool run_trials(temper_context* t, const first_boot_options* options, void* memory, size_t bytes) {
-  const temper_budget budget = {.time_ns = options->budget_ms * (uint64_t)1000000,
-                                .trials = options->trials,
-                                .trials_per_workload = options->trials_per_workload};
+  static temper_budget budget;
+  budget = (temper_budget){.time_ns = options->budget_ms * (uint64_t)1000000,
+                           .trials = options->trials,
+                           .trials_per_workload = options->trials_per_workload};
   static temper_progress progress;
   static uint32_t outcomes[TEMPER_OUTCOME_COUNT];
-  uint64_t longest_ns = 0;
+  static uint64_t longest_ns;
   say("budget: ", options->budget_ms, " ms, ");
   say("", options->trials, " trials\n");
   temper_status status = first_boot_start(t, &budget, memory, bytes);

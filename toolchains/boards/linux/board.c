@@ -75,11 +75,20 @@ const temper_port* board_port(void) {
 
 const char* board_name(void) { return "linux"; }
 
+// Of the core, what the kernels are compiled for counts; of the rest, what the machine tells.
 void board_facts(temper_facts* facts) {
+  static const temper_fact kFact[] = {TEMPER_FACT_VECTOR_LANES, TEMPER_FACT_VECTOR_REGISTERS, TEMPER_FACT_FMA_LATENCY,
+                                      TEMPER_FACT_FMA_PER_CYCLE};
+  static const int32_t kValue[] = {TEMPER_CORE_FACTS};
+  _Static_assert(sizeof kFact / sizeof *kFact == sizeof kValue / sizeof *kValue, "the toolchain file gives each");
   if (temper_linux_probe(facts) != TEMPER_OK) {
-    *facts = (temper_facts){{0}};
+    *facts = (temper_facts){{[TEMPER_FACT_CORES] = 1}};
+  }
+  for (size_t i = 0; i < sizeof kFact / sizeof *kFact; ++i) {
+    facts->value[kFact[i]] = kValue[i];
   }
   facts->value[TEMPER_FACT_THREADS] = 1;
+  facts->value[TEMPER_FACT_MEMORIES] = 1;
 }
 
 uint32_t board_core_type(void) { return temper_linux_core_type(); }
