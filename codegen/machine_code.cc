@@ -20,6 +20,16 @@ void disable_loop_strength_reduction() {
   }
 }
 
+// The order of the IR is a good one: loads a little before their use, few registers. LLVM's scheduler before register
+// allocation hoists the loads of several unrolled steps on AArch64 and spills accumulators for them.
+void keep_order(bool keep) {
+  auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find("enable-misched");
+  if (found != options.end()) {
+    found->second->addOccurrence(0, "enable-misched", keep ? "false" : "true");
+  }
+}
+
 void register_targets() {
   static const bool once = [] {
     llvm::InitializeAllTargetInfos();
@@ -72,6 +82,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const Target& target
 }
 
 Result<ObjectFile> emit_object(llvm::Module& module, llvm::TargetMachine& machine) {
+  keep_order(machine.getTargetTriple().isAArch64());
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

@@ -13,7 +13,7 @@ namespace {
 const Target kTargets[] = {
     {"x86_64-linux", "x86_64-unknown-linux-gnu", "haswell", "", 8, 16, true, {{8, 16, 32768, 262144, 2097152, 4, 1, 3000000, 8000, 5, 2, 1}}},
     {"aarch64-linux", "aarch64-unknown-linux-gnu", "cortex-a53", "", 4, 32, false, {{4, 32, 32768, 131072, 0, 4, 1, 1200000, 2000, 4, 1, 1}}},
-    {"armv7-linux", "armv7-unknown-linux-gnueabihf", "cortex-a7", "+neon,+vfp4", 4, 16, false, {{4, 16, 32768, 131072, 0, 4, 1, 900000, 1000, 8, 1, 1}}},
+    {"armv7-linux", "armv7-unknown-linux-gnueabihf", "cortex-a7", "+neon,+vfp4,+use-misched", 4, 16, false, {{4, 16, 32768, 131072, 0, 4, 1, 900000, 1000, 8, 1, 1}}},
     {"riscv64-linux", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c,+v", 4, 32, true, {{4, 32, 32768, 131072, 0, 4, 1, 1000000, 1000, 5, 1, 1}}},
     {"riscv64gc-linux", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", 1, 32, false, {{1, 32, 32768, 131072, 0, 4, 1, 1000000, 1000, 5, 1, 1}}},
     {"cortex-m4", "thumbv7em-none-unknown-eabihf", "cortex-m4", "", 1, 32, false, {{1, 32, 0, 0, 0, 1, 1, 25000, 50, 3, 1, 1}}},

@@ -70,14 +70,15 @@ Result<ProgramData> defaults(ConstantPool* pool) {
   const Expr few = t.facts.registers < 8;
   const Expr most_across = select(t.facts.registers >= 29, 4, select(t.facts.registers >= 15, 2, builder.constant(1)));
   const Expr vectors = select(t.last, ceil_div(across, ceil_div(across, most_across)), 1);
-  const Expr tile_h = min(t.out_h, select(few, 1, select(t.last, 2, builder.constant(4))));
+  const Expr small = t.facts.l2 == 0;  // a microcontroller: rows that share little are not worth their code
+  const Expr tile_h = min(t.out_h, select(few || (small && t.last), 1, select(t.last, 2, builder.constant(4))));
   const Expr most_pixels = select(few, 1, builder.constant(3));
   const Expr most_vectors = select(t.stride_w > 1, 1, min(max((t.facts.registers - 2) / tile_h, 1), 4));
   const Expr along = select(t.last, t.out_w, across);
   const Expr tile_w = ceil_div(along, ceil_div(along, select(t.last, most_pixels, most_vectors)));
   const Expr c_blocks = select(t.last, ceil_div(t.c, vectors * lanes), t.c);
   const Expr pieces = select(t.facts.threads > 1, ceil_div(t.facts.threads * 4, t.batch * c_blocks), 1);
-  const Expr rows_outside = t.last && c_blocks > 1 && t.out_h > 4 && !t.fits_l2;
+  const Expr rows_outside = t.last && c_blocks > 1 && t.out_h > 4 && !t.fits_l2 && !small;
   const Expr cut = max(ceil_div(t.out_h, pieces), tile_h);
   const Expr rows = select(rows_outside, min(cut, 4), cut);
   return builder.finish({tile_w, tile_h, vectors, lanes, rows_outside, select(rows >= t.out_h, kWhole, rows)});
@@ -114,11 +115,12 @@ Expr tile_time(const DepthwiseTerms& t) {
          (waste(t.rows, t.tile_h) * across / 64) / 64;
 }
 
-/// Image and output pass through the caches once; a channel block after the other wastes parts of their lines.
+/// Image and output pass through the caches once; a channel block after the other wastes parts of their lines, unless
+/// they are taken together, as microcontrollers do.
 Expr traffic(ProgramBuilder& builder, const DepthwiseTerms& t) {
   const Expr inputs = t.stride_h * t.stride_w;
   const Expr rate = select(t.facts.l1 == 0, 0, select(t.fits_l2, 1024, builder.constant(4096)));
-  const Expr strided = t.last && t.c_blocks > 1 && t.order == 0;
+  const Expr strided = t.last && t.c_blocks > 1 && t.order == 0 && t.facts.l2 > 0;
   return rate * (inputs + 1) * select(strided, 6, 4) / t.taps;
 }
 
