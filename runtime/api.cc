@@ -95,8 +95,9 @@ void open_history(temper_context* t, Span<uint8_t> buffer) {
   new (&t->fingerprint) Fingerprint(
       make_fingerprint(target_hash, config->facts, config->core_type, 0, pack.pack_hash(), pack.feature_version()));
   new (&t->lookup) Lookup(lookup);
-  new (&t->spaces) CurrentSpace(&t->pack, &config->facts,
-                                {static_cast<int32_t*>(parts.scratch), static_cast<Interval*>(parts.scratch)});
+  new (&t->spaces)
+      CurrentSpace(&t->pack, &config->facts,
+                   {static_cast<int32_t*>(parts.scratch), static_cast<Interval*>(parts.scratch)}, config->defaults);
   new (&t->history) History();
   new (&t->runner) PackRunner(&t->spaces, config);
   new (&t->tuner) BoardTuner(config, &t->spaces, &t->lookup, parts.history_buffer.empty() ? nullptr : &t->history,
@@ -106,8 +107,7 @@ void open_history(temper_context* t, Span<uint8_t> buffer) {
   return status;
 }
 
-Status start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes,
-             BoardTuner::Proposer proposer) {
+Status start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes, RunPurpose purpose) {
   if (t == nullptr || budget == nullptr || memory == nullptr || t->tuner.running()) {
     return TEMPER_INVALID_ARGUMENT;
   }
@@ -118,7 +118,7 @@ Status start(temper_context* t, const temper_budget* budget, void* memory, size_
     return TEMPER_UNSUPPORTED;  // a pack without kernels: nothing can be timed here
   }
   const Status status = t->runner.attach(memory, memory_bytes);
-  return status.ok() ? t->tuner.start(*budget, proposer) : status;
+  return status.ok() ? t->tuner.start(*budget, purpose) : status;
 }
 
 }  // namespace
@@ -187,11 +187,11 @@ size_t temper_tuning_bytes(const temper_context* t) {
 }
 
 temper_status temper_tune_start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes) {
-  return temper::start(t, budget, memory, memory_bytes, nullptr).code();
+  return temper::start(t, budget, memory, memory_bytes, temper::RunPurpose::kTune).code();
 }
 
 temper_status temper_collect_start(temper_context* t, const temper_budget* budget, void* memory, size_t memory_bytes) {
-  return temper::start(t, budget, memory, memory_bytes, temper::BoardTuner::propose_to_collect).code();
+  return temper::start(t, budget, memory, memory_bytes, temper::RunPurpose::kCollect).code();
 }
 
 temper_status temper_tune_step(temper_context* t, temper_progress* progress) {

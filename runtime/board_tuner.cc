@@ -81,14 +81,14 @@ uint32_t BoardTuner::left(uint32_t end) const {
 
 bool BoardTuner::may_start() const { return !run_.stopping && run_.trials < run_.trial_limit && left(run_.end) != 0; }
 
-Status BoardTuner::start(const temper_budget& budget, Proposer proposer) {
+Status BoardTuner::start(const temper_budget& budget, RunPurpose purpose) {
   if (running()) {
     return TEMPER_INVALID_ARGUMENT;
   }
   run_ = Run();
   run_.started_ns = config_->port->now_ns(config_->port->self);
   run_.phase = Phase::kDefaults;
-  run_.proposer = proposer;
+  run_.purpose = purpose;
   run_.end = ticks_of(budget.time_ns);
   run_.trial_limit = or_unlimited(budget.trials);
   run_.per_workload = or_unlimited(budget.trials_per_workload);
@@ -96,8 +96,8 @@ Status BoardTuner::start(const temper_budget& budget, Proposer proposer) {
     WorkloadNote& own = lookup_->note(i);
     const bool committed = own.miss == TEMPER_MISS_NONE;
     run_.any_works = run_.any_works || committed;
-    own.flags = static_cast<uint8_t>(committed && proposer == nullptr ? own.flags | kConcluded
-                                                                      : own.flags & ~uint32_t{kConcluded});
+    own.flags = static_cast<uint8_t>(committed && purpose == RunPurpose::kTune ? own.flags | kConcluded
+                                                                               : own.flags & ~uint32_t{kConcluded});
   }
   return TEMPER_OK;
 }
@@ -149,11 +149,12 @@ Status BoardTuner::step() {
 // pack tells no default that is legal here, anything that works is better.
 void BoardTuner::select(uint32_t workload) {
   workload_ = workload;
-  const bool has_default = space().nominal_default(&default_).ok();
+  const bool has_default = spaces_->find_default(workload, &default_).ok();
   Arena arena{search_memory_, search_bytes_, 0};
   visited_ = VisitedSet(arena, config_->max_trials);
-  new (&searcher_) Searcher(arena, run_.proposer == nullptr ? SearcherKind::kAuto : SearcherKind::kRandom, &space(),
-                            &visited_, new (shared_) Proposal(), analytic_prior(), config_->seed, config_->learning);
+  new (&searcher_)
+      Searcher(arena, run_.purpose == RunPurpose::kTune ? SearcherKind::kAuto : SearcherKind::kCollect, &space(),
+               &visited_, new (shared_) Proposal(), analytic_prior(), config_->seed, config_->learning);
   run_.trial_cost = 0;
   if (!has_default) {
     note().flags |= kDefaultFailed;
@@ -260,8 +261,7 @@ void BoardTuner::search_step() {
   if (may_search()) {
     searcher_.set_progress(spent_q8());
     const uint32_t fitting = candidates_per_ms(config_->facts);
-    found = run_.proposer != nullptr ? run_.proposer(*this)
-                                     : searcher_.propose(&candidate_, fitting < 4 ? 8 : 2 * fitting, fitting);
+    found = searcher_.propose(&candidate_, fitting < 4 ? 8 : 2 * fitting, fitting);
   }
   if (found.ok()) {
     begin_candidate(candidate_);
@@ -276,7 +276,7 @@ void BoardTuner::end_search() {
   const Span<const Elite> elites = searcher_.elites();
   note().flags |= kConcluded;
   run_.phase = Phase::kNext;
-  if (run_.proposer != nullptr) {
+  if (run_.purpose == RunPurpose::kCollect) {
     return;
   }
   if (!default_works()) {

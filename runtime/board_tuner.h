@@ -18,6 +18,9 @@ namespace temper {
 /// Durations of a run are counted in ticks of 16.384 us, so that 32 bits hold 19 hours; a budget beyond is cut to them.
 inline constexpr uint32_t kTickShift = 14;
 
+/// A run that collects only measures: it leaves out nothing that is committed, and commits nothing.
+enum class RunPurpose : uint8_t { kTune, kCollect };
+
 class BoardTuner {
  public:
   BoardTuner() = default;
@@ -31,15 +34,9 @@ class BoardTuner {
   /// Tells that the history held such a frame at boot: what concerns a workload is read when it is its turn.
   void note_history(FrameType type) { old_trials_ = old_trials_ || type >= FrameType::kWorkload; }
 
-  /// How a candidate is found; statuses as Searcher::propose.
-  using Proposer = Status (*)(BoardTuner& tuner);
-  /// Proposes random configs and neighbours of the best. A run that is started with it only measures: it skips nothing
-  /// that is committed and commits nothing.
-  static Status propose_to_collect(BoardTuner& tuner);
-
-  /// `proposer` nullptr: a tuning run. TEMPER_INVALID_ARGUMENT while a run goes on. A config whose trial never ended is
+  /// TEMPER_INVALID_ARGUMENT while a run goes on. A config whose trial never ended is
   /// recorded as crashed when its workload's turn comes.
-  Status start(const temper_budget& budget, Proposer proposer);
+  Status start(const temper_budget& budget, RunPurpose purpose);
   /// TEMPER_MORE, TEMPER_OK when complete; TEMPER_NOTHING_TO_TUNE when every config tried failed; TEMPER_BUDGET_SPENT
   /// when the budget did not reach for a single trial; TEMPER_PORT_ERROR when the clock stands still.
   Status step();
@@ -78,7 +75,7 @@ class BoardTuner {
     uint32_t own_limit = 0;      ///< trials of the workload, those of the history included
     uint32_t next_workload = 0;  ///< the first whose default was not looked at
     uint32_t finished = 0;       ///< when the run ended
-    Proposer proposer = nullptr;
+    RunPurpose purpose = RunPurpose::kTune;
   };
 
   /// Contestant 0 is the default.
@@ -171,7 +168,7 @@ class BoardTuner {
   Config candidate_{};
   VisitedSet visited_;
   Searcher searcher_;
-  alignas(8) uint8_t shared_[kSharedBytes] = {};  ///< the proposal while searching, then the rematch
+  alignas(8) uint8_t shared_[kSharedBytes];  ///< the proposal while searching, then the rematch
 };
 
 }  // namespace temper

@@ -12,4 +12,10 @@ const Space& CurrentSpace::select(uint32_t workload) {
   return space_;
 }
 
+Status CurrentSpace::find_default(uint32_t workload, Config* out) {
+  const Space& space = select(workload);
+  const Status told = space.nominal_default(out);
+  return told.ok() || defaults_ == nullptr ? told : defaults_->find(space, out);
+}
+
 }  // namespace temper

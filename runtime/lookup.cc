@@ -132,7 +132,7 @@ Status Lookup::find(uint32_t workload, Config* config, temper_answer* answer) co
     answer->missed[TEMPER_SOURCE_TABLE] = missed;
     if (missed != TEMPER_MISS_NONE) {
       answer->source = TEMPER_SOURCE_DEFAULT;
-      status = space.nominal_default(config);
+      status = spaces_->find_default(workload, config);
     }
   }
   if (status.ok()) {

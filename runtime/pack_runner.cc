@@ -93,9 +93,10 @@ Status PackRunner::attach(void* memory, size_t memory_bytes) {
   memory_bytes_ = memory_bytes - skip;
   filled_workload_ = UINT32_MAX;
   for (uint32_t workload = 0; workload < spaces_->pack().workload_count(); ++workload) {
-    const Space& space = spaces_->select(workload);
     Config config;
-    if (space.nominal_default(&config).ok() && make_plan(space, config, nullptr, &plan_).ok() && !lay_out(space)) {
+    const bool told = spaces_->find_default(workload, &config).ok();
+    const Space& space = spaces_->select(workload);
+    if (told && make_plan(space, config, nullptr, &plan_).ok() && !lay_out(space)) {
       return TEMPER_NO_MEMORY;
     }
   }

@@ -39,7 +39,7 @@ void ConfigSource::place() {
   Arena arena;
   arena.base = reinterpret_cast<uint8_t*>(arena_memory_.data());
   arena.capacity = arena_memory_.size() * sizeof(uint64_t);
-  spaces_ = CurrentSpace(&pack_->view(), &device_.facts, pack_->scratch());
+  spaces_ = CurrentSpace(&pack_->view(), &device_.facts, pack_->scratch(), &temper_probed_defaults);
   lookup_ = Lookup(arena, pack_->view(), &spaces_, &fingerprint_, tables, &temper_table_reader);
 }
 
@@ -96,18 +96,7 @@ Result<std::unique_ptr<ConfigSource>> ConfigSource::open(const ConfigFiles& file
 }
 
 Status ConfigSource::find(uint32_t workload, Config* config, temper_answer* answer) const {
-  const Status found = lookup_.find(workload, config, answer);
-  if (found != TEMPER_NOT_FOUND) {
-    return found;
-  }
-  // A network's pack has the template's program for the default instead of values.
-  const Space& space = spaces_.select(workload);
-  const Status status = space.default_config(config);
-  if (status.ok()) {
-    answer->knob_count = static_cast<uint8_t>(space.knob_count());
-    space.values_of(*config, answer->value);
-  }
-  return status;
+  return lookup_.find(workload, config, answer);
 }
 
 }  // namespace temper

@@ -45,7 +45,7 @@ class ConfigSource {
   std::vector<std::vector<uint64_t>> table_words_;
   std::vector<temper_table> tables_;
   std::vector<uint64_t> arena_memory_;
-  mutable CurrentSpace spaces_;
+  CurrentSpace spaces_;
   Lookup lookup_;
   uint32_t history_differs_ = 0;  ///< decisive fields of fingerprints in the history that are not this device's
   bool history_matches_ = false;  ///< one of its fingerprints is this device's

@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   temper_linux_file* file;  // the port: clock, threads, and a file for the history
   temper_linux_threads* threads;
   temper_config config = {
-      .pack = &example_pack, .max_trials = 256, .target_hash = 1, .core_type = temper_linux_core_type()};
+      .pack = &example_pack, .max_trials = 256, .core_type = temper_linux_core_type()};
+  config.learning = &temper_learning, config.defaults = &temper_probed_defaults;  // what else is linked in
   check(temper_linux_file_open(argc > 1 ? argv[1] : "example.history", TEMPER_LINUX_APPEND, 1 << 20, &file), "history");
   check(temper_linux_threads_create(temper_linux_cpu_count(), &threads), "threads");
   check(temper_linux_probe(&config.facts), "facts");

@@ -467,6 +467,25 @@ TEST_CASE("a target hash of 0 is the hash of the pack's target, by name") {
   CHECK(answer_of(caller.init()).source == TEMPER_SOURCE_HISTORY);
 }
 
+TEST_CASE("a pack that tells no defaults answers and tunes where the config points to the search for them") {
+  TestPack probed = toy_pack();
+  probed.workloads[0].default_values.clear();
+  Caller caller(nullptr, probed);
+  temper_context* t = caller.init();
+  temper_answer answer;
+  temper_plan plan;
+  CHECK(temper_lookup(t, 0, &answer) == TEMPER_NOT_FOUND);
+  CHECK(temper_make_plan(t, 0, &plan) == TEMPER_NOT_FOUND);
+  caller.config.defaults = &temper_probed_defaults;
+  t = caller.init();
+  CHECK(answer_of(t).source == TEMPER_SOURCE_DEFAULT);
+  CHECK(answer_of(t).value[kToyBlock] == 4);
+  temper_progress progress{};
+  REQUIRE(caller.tune(t, &progress) == TEMPER_OK);
+  CHECK(answer_of(t).value[kToyTile] == 4);
+  CHECK(answer_of(t).default_ns > 0);
+}
+
 TEST_CASE("nominal facts come from the pack, where it tells them") {
   TestPack told = toy_pack();
   told.facts = {1, 32};

@@ -263,7 +263,7 @@ TEST_CASE("calls out of order are refused") {
   SimBoard board(pack, bowl_device());
   CHECK(board.tuner->step() == TEMPER_INVALID_ARGUMENT);
   REQUIRE(board.start({kSecond, 10, 0}).ok());
-  CHECK(board.tuner->start({kSecond, 10, 0}, nullptr) == TEMPER_INVALID_ARGUMENT);
+  CHECK(board.tuner->start({kSecond, 10, 0}, RunPurpose::kTune) == TEMPER_INVALID_ARGUMENT);
   CHECK(board.finish().ok());
   CHECK(board.tuner->step() == TEMPER_INVALID_ARGUMENT);
   CHECK(board.tried.size() == 10);
@@ -291,7 +291,7 @@ TEST_CASE(
   CHECK(first.run({60 * kSecond, 60, 0}).ok());
   const Config committed = first.commit(0);
   first.tried.clear();
-  REQUIRE(first.start({60 * kSecond, 80, 0}, BoardTuner::propose_to_collect).ok());
+  REQUIRE(first.start({60 * kSecond, 80, 0}, RunPurpose::kCollect).ok());
   CHECK(first.finish().ok());
   CHECK(first.tried.size() == 80);
   CHECK(first.commit(0) == committed);
@@ -301,7 +301,7 @@ TEST_CASE(
   }
   CHECK(slower > 20);  // a search would have left them alone
   SimBoard fresh(pack, bowl_device());
-  REQUIRE(fresh.start({60 * kSecond, 40, 0}, BoardTuner::propose_to_collect).ok());
+  REQUIRE(fresh.start({60 * kSecond, 40, 0}, RunPurpose::kCollect).ok());
   CHECK(fresh.finish().ok());
   CHECK(fresh.commit_count() == 0);
   CHECK(all_distinct(fresh.tried));

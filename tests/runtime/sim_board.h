@@ -68,9 +68,9 @@ class SimBoard {
   SimBoard(const SimBoard&) = delete;
   SimBoard& operator=(const SimBoard&) = delete;
 
-  Status start(const temper_budget& budget, BoardTuner::Proposer proposer = nullptr) {
+  Status start(const temper_budget& budget, RunPurpose purpose = RunPurpose::kTune) {
     seen_ = 0;
-    return tuner->start(budget, proposer);
+    return tuner->start(budget, purpose);
   }
   Status step() {
     const Status status = tuner->step();

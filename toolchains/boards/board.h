@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "temper/kernel.h"
-#include "temper/port.h"
+#include "temper/temper.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +34,8 @@ const temper_port* board_port(void);
 const char* board_name(void);
 /// What temper is to know of this machine.
 void board_facts(temper_facts* facts);
+/// For temper_config; NULL where packs tell the defaults.
+extern const temper_default_functions* const board_defaults;
 /// For the fingerprint; 0 when unknown.
 uint32_t board_core_type(void);
 

@@ -103,6 +103,7 @@ OWN_FRAME static bool run(const first_boot_options* options, const temper_port* 
   config = (temper_config){.pack = &TEMPER_PACK,
                            .port = watch_port(port),
                            .learning = profile_learning,
+                           .defaults = board_defaults,
                            .max_trials = options->max_trials,
                            .core_type = board_core_type(),
                            .seed = options->seed};

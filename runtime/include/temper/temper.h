@@ -28,12 +28,14 @@ typedef struct temper_table {
   size_t data_bytes;
 } temper_table;
 
-/// What a firmware pays for only where its config points to it: the code that reads tuned tables, and the learner of
-/// the `learning` profile. Opaque.
+/// What a firmware pays for only where its config points to it: the code that reads tuned tables, the learner of the
+/// `learning` profile, and the search for the default where facts are probed. Opaque.
 typedef struct temper_table_functions temper_table_functions;
 extern const temper_table_functions temper_table_reader;
 typedef struct temper_learning_functions temper_learning_functions;
 extern const temper_learning_functions temper_learning;
+typedef struct temper_default_functions temper_default_functions;
+extern const temper_default_functions temper_probed_defaults;
 
 /// One more memory of the board (tightly coupled, external), besides the one lent to temper_tune_start.
 typedef struct temper_memory {
@@ -49,6 +51,8 @@ typedef struct temper_config {
   uint32_t table_count;
   const temper_table_functions* table_reader;  ///< &temper_table_reader; NULL: tables are not read
   const temper_learning_functions* learning;   ///< &temper_learning; NULL: the analytic prior alone guides the search
+  const temper_default_functions* defaults;    ///< &temper_probed_defaults where the pack is for machines that are
+                                               ///< probed; NULL: it tells the default of each workload
   const temper_memory* memories;  ///< number 1 and on of those that plans name; TEMPER_FACT_MEMORIES is count + 1
   uint32_t memory_count;
   uint32_t max_trials;   ///< trials remembered of one workload (history included); bounds the arena

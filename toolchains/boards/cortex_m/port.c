@@ -94,6 +94,7 @@ const temper_port* board_port(void) {
 }
 
 const char* board_name(void) { return cortex_m_board.name; }
+const temper_default_functions* const board_defaults = NULL;
 void board_facts(temper_facts* facts) { *facts = cortex_m_board.facts; }
 uint32_t board_core_type(void) { return CPUID & 0xFF00FFF0u; }  // implementer, architecture's variant, part
 uint32_t board_ns_per_instruction(void) { return cortex_m_board.ns_per_instruction; }
