@@ -47,6 +47,16 @@ void temper_linux_threads_destroy(temper_linux_threads* threads);
 /// outlive it.
 temper_port temper_linux_port(temper_linux_threads* threads, const temper_linux_file* file);
 
+/// A kernel pack loaded at run time: NAME_pack.so, as temper build makes it for Linux targets.
+typedef struct temper_linux_pack temper_linux_pack;
+/// *pack is valid until the handle is closed: until then contexts, plans and kernels made from it may be used.
+/// TEMPER_NOT_FOUND: no such file. TEMPER_UNSUPPORTED: made for another processor. TEMPER_BAD_DATA, TEMPER_BAD_VERSION:
+/// not a pack, cut short, or it does not verify. TEMPER_STORAGE_ERROR: it cannot be read. TEMPER_INVALID_ARGUMENT.
+/// Opening executes what the file holds: open packs that you trust.
+temper_status temper_linux_pack_open(const char* path, const temper_pack** pack, temper_linux_pack** handle);
+/// NULL is allowed.
+void temper_linux_pack_close(temper_linux_pack* handle);
+
 /// Fills every fact; where the system does not tell, a cautious guess. Takes some 20 ms: the copy rate is measured.
 temper_status temper_linux_probe(temper_facts* facts);
 /// CPUs that this process may run on, at least 1.
