@@ -11,6 +11,7 @@ namespace temper {
 void add_bake_command(CLI::App& app, int* exit_code);
 void add_bench_command(CLI::App& app, int* exit_code);
 void add_build_command(CLI::App& app, int* exit_code);
+void add_collect_command(CLI::App& app, int* exit_code);
 void add_devices_command(CLI::App& app, int* exit_code);
 void add_import_command(CLI::App& app, int* exit_code);
 void add_inspect_command(CLI::App& app, int* exit_code);

@@ -7,7 +7,7 @@
 namespace temper {
 namespace {
 
-constexpr uint32_t kMostBytes = 1u << 30;  // histories end there too
+constexpr uint32_t kMostBytes = 1u << 26;  // more than a console prints in a day; bounds what a false mark can cost
 constexpr size_t kMostLinesNamed = 8;
 constexpr uint8_t kErased = 0xFF;
 

@@ -3,10 +3,13 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "tools/host_device.h"
+
 namespace temper {
 
 nlohmann::ordered_json fingerprint_json(const Fingerprint& fingerprint) {
-  return {{"target_hash", hex_key(fingerprint.target_hash())},
+  return {{"target", target_name_of(fingerprint.target_hash())},
+          {"target_hash", hex_key(fingerprint.target_hash())},
           {"core_type", fingerprint.core_type()},
           {"cores", fingerprint.cores()},
           {"threads", fingerprint.threads()},
@@ -24,15 +27,16 @@ nlohmann::ordered_json fingerprint_json(const Fingerprint& fingerprint) {
 }
 
 std::string fingerprint_text(const Fingerprint& f) {
+  const std::string known = target_name_of(f.target_hash());
+  const std::string target = known.empty() ? hex_key(f.target_hash()) : known;
   char text[320];
   std::snprintf(
       text, sizeof text,
-      "target %s, core type %08x, %u cores, threads %u, vectors %u lanes x %u registers, caches %u/%u/%u KiB, "
+      "target %.64s, core type %08x, %u cores, threads %u, vectors %u lanes x %u registers, caches %u/%u/%u KiB, "
       "clock %u MHz, copies %u MB/s, driver %08x, pack %08x, features %u",
-      hex_key(f.target_hash()).c_str(), f.core_type(), unsigned{f.cores()}, unsigned{f.threads()},
-      unsigned{f.vector_lanes()}, unsigned{f.vector_registers()}, f.l1d_bytes() / 1024, f.l2_bytes() / 1024,
-      f.l3_bytes() / 1024, f.clock_khz() / 1000, f.copy_mb_s(), f.driver(), f.pack_hash(),
-      unsigned{f.feature_version()});
+      target.c_str(), f.core_type(), unsigned{f.cores()}, unsigned{f.threads()}, unsigned{f.vector_lanes()},
+      unsigned{f.vector_registers()}, f.l1d_bytes() / 1024, f.l2_bytes() / 1024, f.l3_bytes() / 1024,
+      f.clock_khz() / 1000, f.copy_mb_s(), f.driver(), f.pack_hash(), unsigned{f.feature_version()});
   return text;
 }
 

@@ -68,21 +68,6 @@ Result<HistoryFile> open_history_to_append(const std::string& path) {
   return history;
 }
 
-Result<HistoryFile> open_history_to_read(const std::string& path) {
-  HistoryFile history;
-  history.path = path;
-  temper_linux_file* file = nullptr;
-  errno = 0;
-  const temper_status status =
-      path.empty() ? TEMPER_NOT_FOUND : temper_linux_file_open(path.c_str(), TEMPER_LINUX_READ, kCapacityBytes, &file);
-  if (status != TEMPER_OK && status != TEMPER_NOT_FOUND) {
-    return Error{errno == EINVAL ? TEMPER_BAD_DATA : TEMPER_STORAGE_ERROR,
-                 path + ": cannot be read: " + reason_of(status, errno)};
-  }
-  history.file.reset(file);
-  return history;
-}
-
 Error history_error(const std::string& path, temper_status status) {
   switch (status) {
     case TEMPER_BAD_VERSION:

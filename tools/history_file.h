@@ -1,5 +1,6 @@
 // The user's history: where it lies, and opening it. Folders are made; a history that cannot be written is read, or
-// else kept in memory, with one warning: tuning goes on. Used by the commands that tune or look up.
+// else kept in memory, with one warning: tuning goes on. Used by the commands that append; to read one, see
+// tools/history_source.h.
 #pragma once
 
 #include <memory>
@@ -24,8 +25,6 @@ std::string default_history_path(const std::string& target);
 
 /// To tune: made when absent. TEMPER_BUSY when another process appends to it.
 Result<HistoryFile> open_history_to_append(const std::string& path);
-/// To look up: no storage when absent. TEMPER_STORAGE_ERROR when it is there but cannot be read.
-Result<HistoryFile> open_history_to_read(const std::string& path);
 
 /// What a status of History::open means for the user; the path is named.
 Error history_error(const std::string& path, temper_status status);

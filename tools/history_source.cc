@@ -17,6 +17,8 @@ using Manners = MemoryStorage::Manners;
 constexpr uint8_t kErased = 0xFF;
 /// Longer than any torn frame may reach: behind so many erased bytes a history goes on no more.
 constexpr size_t kErasedTail = 1024;
+/// More than a record ends in: its last knob value may be 65535.
+constexpr size_t kErasedSigns = 8;
 constexpr size_t kMostPlacesNamed = 4;
 // The header frame in every version: frame magic, type 1, 8 bytes of payload, sequence 0; behind its CRC "TMPH".
 constexpr std::string_view kHeaderStart("\x7E\x01\x08\0\0\0\0\0", 8);
@@ -60,6 +62,13 @@ std::vector<uint8_t> bytes_of(std::string_view contents) { return {contents.begi
 bool header_at(std::string_view contents, size_t at) {
   return contents.substr(at, kHeaderStart.size()) == kHeaderStart &&
          contents.substr(std::min(at + kHeaderNameAt, contents.size()), kHeaderName.size()) == kHeaderName;
+}
+
+/// Megabytes of erased flash need not be looked through.
+std::string_view without_long_tail(std::string_view contents) {
+  const size_t last = contents.find_last_not_of('\xFF');
+  const size_t used = last == std::string_view::npos ? 0 : last + 1;
+  return contents.substr(0, std::min(contents.size(), used + kErasedTail));
 }
 
 /// From where a history begins up to its erased tail; *behind gets how many bytes follow that are not erased.
@@ -108,7 +117,9 @@ void leave_out_what_follows(HistorySource* source, uint32_t frames) {
   const std::string_view contents(reinterpret_cast<const char*>(source->bytes.data()), source->bytes.size());
   size_t behind = 0;
   std::vector<uint8_t> own = cut_at_tail(contents, &behind);
-  const bool erased = !own.empty() && own.back() == kErased;
+  const size_t tail = std::min(own.size(), kErasedSigns);
+  const bool erased =
+      tail == kErasedSigns && std::all_of(own.end() - tail, own.end(), [](uint8_t byte) { return byte == kErased; });
   source->form = erased ? HistoryForm::kFlashImage : HistoryForm::kFile;
   if (behind > 0 && scan_either(own, nullptr).report.frames == frames) {
     source->bytes = std::move(own);
@@ -190,8 +201,8 @@ Result<HistorySource> search_image(const std::string& path, std::string_view con
 
 }  // namespace
 
-Result<HistorySource> parse_history(const std::string& path, std::string_view contents,
-                                    std::optional<uint64_t> offset) {
+Result<HistorySource> parse_history(const std::string& path, std::string_view whole, std::optional<uint64_t> offset) {
+  const std::string_view contents = offset ? whole : without_long_tail(whole);
   if (offset && *offset != 0) {
     return parse_image(path, contents, *offset);
   }

@@ -14,6 +14,22 @@ uint64_t target_hash_of(const std::string& target) {
   return hash;
 }
 
+std::string host_target_name() {
+  const Target target = native_target();
+  return target.triple.substr(0, target.triple.find('-')) + "-" + target.cpu;
+}
+
+std::string target_name_of(uint64_t target_hash) {
+  std::vector<std::string> names = target_names();
+  names.push_back(host_target_name());
+  for (const std::string& name : names) {
+    if (target_hash_of(name) == target_hash) {
+      return name;
+    }
+  }
+  return "";
+}
+
 Result<HostDevice> probe_host(uint32_t threads) {
   HostDevice device;
   const Status probed = temper_linux_probe(&device.facts);
@@ -27,7 +43,7 @@ Result<HostDevice> probe_host(uint32_t threads) {
   }
   device.facts.value[TEMPER_FACT_THREADS] = static_cast<int32_t>(threads == 0 ? 1 : threads);
   const Target target = native_target();
-  device.target = target.triple.substr(0, target.triple.find('-')) + "-" + target.cpu;
+  device.target = host_target_name();
   device.facts.value[TEMPER_FACT_VECTOR_LANES] = target.lanes;
   device.facts.value[TEMPER_FACT_VECTOR_REGISTERS] = target.registers;
   char name[128];

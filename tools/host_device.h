@@ -20,6 +20,12 @@ struct HostDevice {
 /// `threads`: what plans may use; 0 means one. TEMPER_INVALID_ARGUMENT beyond the CPUs that this process may run on.
 Result<HostDevice> probe_host(uint32_t threads);
 
+/// Of this machine: instruction set and processor.
+std::string host_target_name();
+
+/// The name behind a fingerprint's hash, where it is that of a target of ours or of this machine; else empty.
+std::string target_name_of(uint64_t target_hash);
+
 /// What fingerprints say of a target: a hash (FNV-1a 64) of its name.
 uint64_t target_hash_of(const std::string& target);
 

@@ -21,8 +21,9 @@ namespace {
 
 using AddCommand = void (*)(CLI::App&, int*);
 constexpr AddCommand kCommands[] = {
-    add_bake_command,    add_import_command, add_tune_command,    add_bench_command, add_lookup_command,
-    add_inspect_command, add_merge_command,  add_devices_command, add_build_command, add_worker_command,
+    add_bake_command,    add_import_command,  add_tune_command,   add_bench_command,
+    add_lookup_command,  add_inspect_command, add_merge_command,  add_collect_command,
+    add_devices_command, add_build_command,   add_worker_command,
 };
 
 std::vector<std::string> command_names(const CLI::App& app) {

@@ -1,11 +1,7 @@
 // `temper tune NET`: tunes a network on this machine, writes the tuned table, prints what was gained.
-#include <signal.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -16,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/duration.h"
 #include "tools/exit_code.h"
+#include "tools/interrupts.h"
 #include "tools/json_output.h"
 #include "tools/network_argument.h"
 #include "tools/option_values.h"
@@ -46,31 +43,6 @@ constexpr SearcherName kSearchers[] = {{"auto", SearcherKind::kAuto},
                                        {"grid", SearcherKind::kGrid},
                                        {"random", SearcherKind::kRandom},
                                        {"annealing", SearcherKind::kAnnealing}};
-
-volatile std::sig_atomic_t interrupts = 0;
-
-/// The first interrupt lets the run confirm what it knows; the second ends at once. Every finished trial is on storage
-/// already, and the workers end with their parent.
-void on_interrupt(int) {
-  interrupts = interrupts + 1;
-  if (interrupts > 1) {
-    _exit(kExitInterrupted);
-  }
-}
-
-void catch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;  // without SA_RESTART: a wait for the workers ends early
-  sigemptyset(&action.sa_mask);
-  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction inherited {};
-    sigaction(signal_number, nullptr, &inherited);
-    if (inherited.sa_handler != SIG_IGN) {  // nohup and shells in the background ask for that
-      sigaction(signal_number, &action, nullptr);
-    }
-  }
-  signal(SIGPIPE, SIG_IGN);  // nobody reads the progress any more: no reason to stop
-}
 
 std::vector<std::string> searcher_names() {
   std::vector<std::string> names;
@@ -174,8 +146,8 @@ void tell_costs(const JitRunnerCosts& costs) {
   }
 }
 
-int exit_code_after(temper_status status, const TuneReport& result) {
-  if (interrupts != 0) {
+int exit_code_after(temper_status status, bool interrupted, const TuneReport& result) {
+  if (interrupted) {
     return kExitInterrupted;
   }
   if (status == TEMPER_NOTHING_TO_TUNE || status == TEMPER_BUDGET_SPENT || result.total_default_ns() == 0) {
@@ -187,7 +159,7 @@ int exit_code_after(temper_status status, const TuneReport& result) {
   return kExitDone;
 }
 
-int finish(const TuneCommand& command, const TuningRun& run, temper_status status) {
+int finish(const TuneCommand& command, const TuningRun& run, temper_status status, bool interrupted) {
   const TuneReport result = run.report();
   const int table_code = write_tuned_table(command, run, result.network);
   const Result<bool> written =
@@ -205,7 +177,7 @@ int finish(const TuneCommand& command, const TuningRun& run, temper_status statu
   if (!command.quiet) {
     tell_costs(run.runner().costs());
   }
-  const int code = exit_code_after(status, result);
+  const int code = exit_code_after(status, interrupted, result);
   return code != kExitDone ? code : table_code;
 }
 
@@ -243,13 +215,13 @@ int run(const TuneCommand& command) {
       return report(possible.error());
     }
   }
-  catch_interrupts();
+  const volatile std::sig_atomic_t* const interrupts = catch_interrupts();
   Result<std::unique_ptr<TuningRun>> tuning = TuningRun::create(*network, *settings);
   if (!tuning) {
     return report(tuning.error());
   }
-  const temper_status status = (*tuning)->run(&interrupts);
-  return finish(command, **tuning, status);
+  const temper_status status = (*tuning)->run(interrupts);
+  return finish(command, **tuning, status, *interrupts != 0);
 }
 
 void add_options(CLI::App* command, TuneCommand* options) {

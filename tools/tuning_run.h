@@ -43,7 +43,8 @@ class TuningRun {
   TuneReport report() const;
   /// What was committed, by this run or before, as the bytes of a tuned table.
   Result<std::vector<uint8_t>> table() const;
-  uint32_t committed_count() const;  ///< workloads in that table
+  uint64_t best_ns(uint32_t workload) const { return tuner_.state(workload).best_ns; }  ///< 0: none was measured
+  uint32_t committed_count() const;                                                     ///< workloads in that table
   const HostDevice& device() const { return device_; }
   const HistoryFile& history() const { return history_file_; }
   const JitRunner& runner() const { return *runner_; }

@@ -1,0 +1,238 @@
+// `temper collect NET`: measures configs on this machine to make training data: random ones, those that the cost model
+// favours and neighbours of the best, so that the data is neither all bad nor all alike. Appends trials to the history,
+// commits nothing.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "temper/port_linux.h"
+#include "tools/commands.h"
+#include "tools/duration.h"
+#include "tools/exit_code.h"
+#include "tools/fingerprint_json.h"
+#include "tools/interrupts.h"
+#include "tools/json_output.h"
+#include "tools/network_argument.h"
+#include "tools/option_values.h"
+#include "tools/text_table.h"
+#include "tools/tuning_run.h"
+#include "tools/whole_file.h"
+
+namespace temper {
+namespace {
+
+constexpr char kDefaultBudget[] = "60s";
+/// A slow config is data too: it is timed up to this multiple of the best; in a search half as much again is the end.
+constexpr uint16_t kCutPercent = 400;
+/// Failures are data as well, but a workload where nothing else is left to find is left alone.
+constexpr uint8_t kStopAfterFailures = 64;
+
+struct CollectCommand {
+  NetworkArgument network;
+  std::optional<std::string> budget;
+  std::string history, json, target = "native";
+  uint32_t trials = 0, trials_per_workload = 0, workers = 0, threads = 1;
+  uint64_t seed = 0;
+  bool quiet = false;
+};
+
+Result<TuningSettings> settings_of(const CollectCommand& command, const Network& network) {
+  TuningSettings settings;
+  const bool unlimited = !command.budget && (command.trials > 0 || command.trials_per_workload > 0);
+  if (!unlimited) {
+    const Result<uint64_t> time = parse_duration(command.budget.value_or(kDefaultBudget));
+    if (!time) {
+      return Error{time.error().code, "--budget " + time.error().message};
+    }
+    settings.budget.time_ns = *time;
+  }
+  const auto workloads = static_cast<uint32_t>(network.workloads.size());
+  settings.budget.trials = command.trials;
+  settings.budget.trials_per_workload = command.trials_per_workload;
+  if (command.trials > 0 && command.trials_per_workload == 0) {
+    settings.budget.trials_per_workload = (command.trials + workloads - 1) / workloads;  // no workload is favoured
+  }
+  settings.tuner.searcher = SearcherKind::kCollect;
+  settings.tuner.commits = false;
+  settings.tuner.measurement.cut_percent = kCutPercent;
+  settings.tuner.stop_after_failures = kStopAfterFailures;
+  settings.tuner.seed = command.seed;
+  settings.threads = command.threads;
+  settings.workers = command.workers;
+  settings.history_path = command.history;
+  settings.progress = progress_style(command.quiet);
+  return settings;
+}
+
+std::string time_text(uint64_t ns) { return ns == 0 ? "-" : decimal(static_cast<double>(ns) * 1e-3, 1); }
+
+void print_collected(const TuningRun& run, const TuneReport& result) {
+  std::vector<TextTable::Column> columns = {
+      {"operator"}, {"shape"}, {"count", Align::kRight}, {"trials", Align::kRight}};
+  for (int i = 0; i < TEMPER_OUTCOME_COUNT; ++i) {
+    columns.push_back({temper_outcome_name(static_cast<temper_outcome>(i)), Align::kRight});
+  }
+  columns.push_back({"default us", Align::kRight});
+  columns.push_back({"best us", Align::kRight});
+  TextTable table(columns);
+  for (uint32_t i = 0; i < result.workloads.size(); ++i) {
+    const WorkloadReport& workload = result.workloads[i];
+    std::vector<std::string> row = {workload.operator_name, workload.shape, std::to_string(workload.count),
+                                    std::to_string(workload.trials)};
+    for (const uint32_t count : workload.outcomes) {
+      row.push_back(std::to_string(count));
+    }
+    row.push_back(time_text(workload.default_ns));
+    row.push_back(time_text(run.best_ns(i)));
+    table.add_row(std::move(row));
+  }
+  std::printf("%s%u trials in %s s, appended to %s\n", table.text().c_str(), result.trials,
+              decimal(static_cast<double>(result.elapsed_ns) * 1e-9, 1).c_str(),
+              run.history().storage() == nullptr ? "nothing (memory only)" : printable(run.history().path).c_str());
+}
+
+nlohmann::ordered_json collected_json(const TuningRun& run, const TuneReport& result) {
+  nlohmann::ordered_json root = {{"schema", 1}, {"network", result.network}, {"target", result.target}};
+  root["fingerprint"] = fingerprint_json(result.fingerprint);
+  root["seed"] = result.seed;
+  root["budget_s"] = static_cast<double>(result.budget_ns) * 1e-9;
+  root["elapsed_s"] = static_cast<double>(result.elapsed_ns) * 1e-9;
+  root["history"] = nullptr;
+  if (run.history().storage() != nullptr) {
+    root["history"] = run.history().path;
+  }
+  root["trials"] = result.trials;
+  root["workloads"] = nlohmann::ordered_json::array();
+  for (uint32_t i = 0; i < result.workloads.size(); ++i) {
+    const WorkloadReport& workload = result.workloads[i];
+    nlohmann::ordered_json outcomes = nlohmann::ordered_json::object();
+    for (int outcome = 0; outcome < TEMPER_OUTCOME_COUNT; ++outcome) {
+      outcomes[temper_outcome_name(static_cast<temper_outcome>(outcome))] = workload.outcomes[outcome];
+    }
+    root["workloads"].push_back({{"name", workload.name},
+                                 {"operator", workload.operator_name},
+                                 {"shape", workload.shape},
+                                 {"dtype", "f32"},
+                                 {"count", workload.count},
+                                 {"default_us", static_cast<double>(workload.default_ns) * 1e-3},
+                                 {"best_us", static_cast<double>(run.best_ns(i)) * 1e-3},
+                                 {"trials", workload.trials},
+                                 {"outcomes", outcomes}});
+  }
+  return root;
+}
+
+int finish(const CollectCommand& command, const TuningRun& run, temper_status status, bool interrupted) {
+  const TuneReport result = run.report();
+  const Result<bool> written =
+      command.json.empty() ? Result<bool>(true) : write_json(collected_json(run, result), command.json);
+  if (command.json != "-") {
+    print_collected(run, result);
+  }
+  if (status == TEMPER_PORT_ERROR) {
+    const std::string& reason = run.runner().broken_reason();
+    return report(Error{status, reason.empty() ? "the clock of this machine stands still" : reason});
+  }
+  if (!written) {
+    return report(written.error());
+  }
+  if (interrupted) {
+    return kExitInterrupted;
+  }
+  if (result.trials == 0) {
+    std::fprintf(stderr, "temper: nothing was measured: the budget did not reach for a single trial\n");
+    return kExitNegative;
+  }
+  return kExitDone;
+}
+
+/// A report over the data would lose it.
+bool json_names_history(const CollectCommand& command) {
+  std::error_code failed;
+  return !command.history.empty() && !command.json.empty() && command.json != "-" &&
+         std::filesystem::weakly_canonical(command.json, failed) ==
+             std::filesystem::weakly_canonical(command.history, failed);
+}
+
+Result<Network> network_of(const CollectCommand& command) {
+  if (json_names_history(command)) {
+    return Error{TEMPER_INVALID_ARGUMENT, command.history + " is named as history and as output too"};
+  }
+  if (command.target != "native") {
+    return Error{TEMPER_INVALID_ARGUMENT,
+                 "--target " + command.target +
+                     ": this machine measures itself alone (native); a board collects with its own firmware, whose "
+                     "history temper merge takes in"};
+  }
+  if (!command.json.empty() && command.json != "-") {
+    make_folder_of(command.json);
+    if (const Result<bool> possible = can_write(command.json); !possible) {
+      return possible.error();
+    }
+  }
+  return resolve_network(command.network);
+}
+
+int run(const CollectCommand& command) {
+  const uint64_t started_ns = temper_linux_now_ns(nullptr);
+  const Result<Network> network = network_of(command);
+  if (!network) {
+    return report(network.error());
+  }
+  if (network->workloads.empty()) {
+    std::fprintf(stderr, "temper: %s holds nothing that temper tunes\n", command.network.network.c_str());
+    return kExitNegative;
+  }
+  Result<TuningSettings> settings = settings_of(command, *network);
+  if (!settings) {
+    return report(settings.error());
+  }
+  settings->started_ns = started_ns;
+  const volatile std::sig_atomic_t* const interrupts = catch_interrupts();
+  Result<std::unique_ptr<TuningRun>> measuring = TuningRun::create(*network, *settings);
+  if (!measuring) {
+    return report(measuring.error());
+  }
+  const temper_status status = (*measuring)->run(interrupts);
+  return finish(command, **measuring, status, *interrupts != 0);
+}
+
+void add_options(CLI::App* command, CollectCommand* options) {
+  add_network_argument(*command, &options->network);
+  command->add_option("--budget", options->budget,
+                      "time for the whole run: 500ms, 20s, 5m (60s unless trials are limited)");
+  command->add_option("--trials", options->trials, "trials of the whole run at most, shared out evenly")
+      ->transform(whole_number(1, UINT32_MAX));
+  command->add_option("--trials-per-workload", options->trials_per_workload, "trials of each workload at most")
+      ->transform(whole_number(1, UINT32_MAX));
+  command->add_option("--target", options->target, "native: this machine")->capture_default_str();
+  command->add_option("--workers", options->workers, "processes that build side by side (CPUs - 1)")
+      ->transform(whole_number(1, 256));
+  command->add_option("--threads", options->threads, "threads that a kernel may use")
+      ->transform(whole_number(1, 1024))
+      ->capture_default_str();
+  command->add_option("--history", options->history, "where trials are appended (in the user's data folder)")
+      ->type_name("FILE");
+  command->add_option("--seed", options->seed, "makes a run repeatable as far as the clock allows")
+      ->transform(whole_number(0, UINT64_MAX))
+      ->capture_default_str();
+  command->add_option("--json", options->json, "write the result as JSON ('-': standard output)")->type_name("FILE|-");
+  command->add_flag("--quiet", options->quiet, "no progress");
+}
+
+}  // namespace
+
+void add_collect_command(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "collect",
+      "Measures configs as training data: half random, a quarter chosen by the model, a quarter near the best");
+  auto options = std::make_shared<CollectCommand>();
+  add_options(command, options.get());
+  command->footer("Example: temper collect mobilenet_v2 --budget 5m --history data.history");
+  command->callback([options, exit_code] { *exit_code = run(*options); });
+}
+
+}  // namespace temper
