@@ -1,0 +1,18 @@
+# Runs ./sizes' arena_boot, which tells what the arena of a tuner with 32 knobs holds, and fails above size_limits.cmake.
+# cmake -DEMULATE=emulate -DFIRMWARE=arena_boot -DSIZED_TARGET=... -DLIMITS=size_limits.cmake -P report_arena.cmake
+cmake_minimum_required(VERSION 3.25)
+include(${LIMITS})
+execute_process(COMMAND ${EMULATE} ${FIRMWARE} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE console TIMEOUT 120)
+message(NOTICE "${output}${console}")
+if(NOT status EQUAL 0 OR NOT "${output}${console}" MATCHES "arena ([0-9]+) bytes: all of it")
+  message(FATAL_ERROR "arena_boot ended with ${status} and told no total")
+endif()
+set(bytes ${CMAKE_MATCH_1})
+set(limit ${limit_arena_32_knobs})
+if(SIZED_TARGET MATCHES "^(aarch64|riscv64|x86_64)")
+  math(EXPR limit "2 * ${limit}")
+endif()
+message(NOTICE "arena at 32 knobs on ${SIZED_TARGET}: ${bytes} of ${limit} bytes")
+if(bytes GREATER limit)
+  message(FATAL_ERROR "the arena has grown")
+endif()
