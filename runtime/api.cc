@@ -1,6 +1,5 @@
 // The C API (temper/temper.h): places everything in the caller's arena and passes calls on to the core. What a firmware
 // need not call lies in functions of its own, which the linker drops.
-#include <cstring>
 #include <new>
 
 #include "runtime/api_context.h"
@@ -20,7 +19,7 @@ Status check_config(const temper_config* config) {
   return probed ? TEMPER_OK : TEMPER_INVALID_ARGUMENT;
 }
 
-void take_parts(const temper_config& config, const PackView& pack, Arena& arena, ArenaParts* parts, Lookup* lookup) {
+void take_parts(const temper_config& config, const PackView& pack, Arena& arena, ArenaParts* parts, Lookup* counted) {
   const temper_storage* const storage = config.port->storage;
   const bool stored = storage != nullptr && storage->program_bytes <= kMaxProgramBytes;
   const uint32_t buffer_bytes = stored ? history_buffer_bytes(storage->program_bytes) : 0;
@@ -35,6 +34,10 @@ void take_parts(const temper_config& config, const PackView& pack, Arena& arena,
   parts->history_buffer = {static_cast<uint8_t*>(arena.take(buffer_bytes, kArenaAlignment)), buffer_bytes};
   parts->end[kHistoryPart] = arena.used;
   temper_context* const t = static_cast<temper_context*>(parts->context);
+  Lookup* const lookup = t == nullptr ? counted : &t->lookup;
+  if (lookup == nullptr) {
+    return;  // not even the context fits
+  }
   new (lookup) Lookup(arena, pack, t == nullptr ? nullptr : &t->spaces, t == nullptr ? nullptr : &t->fingerprint,
                       {config.tables, config.table_count}, config.table_reader);
   parts->end[kLookupPart] = arena.used;
@@ -55,6 +58,13 @@ uint64_t hash_name(const char* name) {
   return hash;
 }
 
+// The C library's comparison is seven times as long, for speed.
+bool same_text(const char* a, const char* b) {
+  for (; *a == *b && *a != '\0'; ++a, ++b) {
+  }
+  return *a == *b;
+}
+
 void on_frame(void* self, const FrameView& frame) {
   temper_context* t = static_cast<temper_context*>(self);
   t->lookup.offer(frame);
@@ -68,9 +78,8 @@ void open_history(temper_context* t, Span<uint8_t> buffer) {
   const temper_port& port = *t->config->port;
   const Status status = t->history.open(port.storage, buffer, t, on_frame, &report);
   t->lookup.set_history(!status.ok() || report.damaged_bytes > 0);
-  if (!status.ok() && port.log != nullptr) {
-    port.log(port.self, status == TEMPER_BAD_VERSION ? "history: of another version; results are kept in memory only"
-                                                     : "history: unusable; results are kept in memory only");
+  if (!status.ok()) {
+    log_memory_only(port);
   }
 }
 
@@ -83,8 +92,7 @@ void open_history(temper_context* t, Span<uint8_t> buffer) {
     return status;
   }
   ArenaParts parts;
-  Lookup lookup;
-  take_parts(*config, pack, arena, &parts, &lookup);
+  take_parts(*config, pack, arena, &parts, nullptr);
   if (arena.overflowed()) {
     return TEMPER_NO_MEMORY;
   }
@@ -94,7 +102,6 @@ void open_history(temper_context* t, Span<uint8_t> buffer) {
   const uint64_t target_hash = config->target_hash == 0 ? hash_name(pack.target()) : config->target_hash;
   new (&t->fingerprint) Fingerprint(
       make_fingerprint(target_hash, config->facts, config->core_type, 0, pack.pack_hash(), pack.feature_version()));
-  new (&t->lookup) Lookup(lookup);
   new (&t->spaces)
       CurrentSpace(&t->pack, &config->facts,
                    {static_cast<int32_t*>(parts.scratch), static_cast<Interval*>(parts.scratch)}, config->defaults);
@@ -157,7 +164,7 @@ temper_status temper_find_workload(const temper_context* t, const char* name, ui
     return TEMPER_INVALID_ARGUMENT;
   }
   for (uint32_t i = 0; i < t->pack.workload_count(); ++i) {
-    if (std::strcmp(t->pack.workload(i).name, name) == 0) {
+    if (temper::same_text(t->pack.workload(i).name, name)) {
       *index = i;
       return TEMPER_OK;
     }

@@ -32,7 +32,7 @@ struct ArenaParts {
 };
 
 Status check_config(const temper_config* config);
-/// Takes every part of the arena; `*lookup` is placed on the way. `t` may be nullptr where the arena counts.
-void take_parts(const temper_config& config, const PackView& pack, Arena& arena, ArenaParts* parts, Lookup* lookup);
+/// Takes every part of the arena, and makes the context's look-up on the way; where the arena counts, `*counted`.
+void take_parts(const temper_config& config, const PackView& pack, Arena& arena, ArenaParts* parts, Lookup* counted);
 
 }  // namespace temper

@@ -84,15 +84,19 @@ void BoardTuner::check_storage() {
     return;
   }
   storage_lost_ = true;
-  if (config_->port->log != nullptr) {
-    config_->port->log(config_->port->self, "history: storage failed; further results are kept in memory only");
-  }
+  log_memory_only(*config_->port);
 }
 
 void BoardTuner::keep_trial(const TrialResult& trial) {
   if (write_frames()) {
     (void)append_trial(*history_, space(), candidate_, ordinal_, trial);
     check_storage();
+  }
+}
+
+void log_memory_only(const temper_port& port) {
+  if (port.log != nullptr) {
+    port.log(port.self, "history: unusable or full; results are kept in memory only");
   }
 }
 

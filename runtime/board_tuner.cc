@@ -108,13 +108,13 @@ void BoardTuner::stop() {
 }
 
 void BoardTuner::progress(temper_progress* out) const {
-  const Span<const Elite> elites = searcher_.elites();
   const bool searched = run_.phase == Phase::kSearch || run_.phase == Phase::kRematch;
+  const Span<const Elite> elites = searched ? searcher_.elites() : Span<const Elite>();
   out->trials = run_.trials;
   out->workload = workload_;
   out->elapsed_ns = uint64_t{elapsed()} << kTickShift;
   out->default_ns = default_ns();
-  out->best_ns = searched && !elites.empty()       ? elites[0].time_ns
+  out->best_ns = !elites.empty()                   ? elites[0].time_ns
                  : note().miss == TEMPER_MISS_NONE ? expand_time(note().tuned_time)
                                                    : out->default_ns;
   out->last_outcome = run_.last_outcome;

@@ -23,7 +23,6 @@ enum class RunPurpose : uint8_t { kTune, kCollect };
 
 class BoardTuner {
  public:
-  BoardTuner() = default;
   /// What it wants to search in: max_trials visited configs, and the learner's entries of the pack's largest template.
   static size_t search_bytes(const temper_config& config, const PackView& pack);
   /// `search_memory` holds search_bytes, aligned to 8. `history` nullptr: results stay in memory. All outlive the
@@ -163,12 +162,19 @@ class BoardTuner {
   bool old_trials_ = false;   ///< the history held something when it was opened
   bool intent_open_ = false;  ///< while the history is read: candidate_ is the config of an intent without a trial
   Runner runner_{};
-  Measurement measurement_{};
   Config default_{};  ///< of workload_
   Config candidate_{};
   VisitedSet visited_;
-  Searcher searcher_;
+  union {  // made where a trial begins, and where a workload's turn does
+    Measurement measurement_;
+  };
+  union {
+    Searcher searcher_;
+  };
   alignas(8) uint8_t shared_[kSharedBytes];  ///< the proposal while searching, then the rematch
 };
+
+/// Tells the log, where there is one, that the history takes no more.
+void log_memory_only(const temper_port& port);
 
 }  // namespace temper

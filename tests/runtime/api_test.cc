@@ -121,6 +121,9 @@ TEST_CASE("an arena that is too small is refused; the told size is enough at any
     uint8_t* const arena = reinterpret_cast<uint8_t*>(words.data()) + 8 + shift;
     CHECK(temper_init(&t, &caller.config, arena, total - 8) == TEMPER_NO_MEMORY);
     CHECK(t == nullptr);
+    for (const size_t bytes : {size_t{0}, size_t{3}, size_t{100}, total / 2}) {
+      CHECK(temper_init(&t, &caller.config, arena, bytes) == TEMPER_NO_MEMORY);
+    }
     REQUIRE(temper_init(&t, &caller.config, arena, total) == TEMPER_OK);
     CHECK(arena[-1] == 0x5A);
     CHECK(arena[total] == 0x5A);
