@@ -21,3 +21,9 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/temperConfigVersion
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/temperConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/temperConfigVersion.cmake
   DESTINATION ${package_folder})
+
+# What an installed `temper build` cross-compiles: the core's sources, the firmware project, toolchain files and boards.
+if(TEMPER_HOST)
+  install(FILES ${PROJECT_SOURCE_DIR}/CMakeLists.txt DESTINATION share/temper)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime ${PROJECT_SOURCE_DIR}/toolchains DESTINATION share/temper USE_SOURCE_PERMISSIONS)
+endif()
