@@ -32,9 +32,7 @@ bool BoardTuner::begin_rematch() {
   while (count > 2 && count * kRounds * sample > left(run_.end)) {
     --count;
   }
-  for (uint32_t i = 0; i < count; ++i) {
-    r.calls[i] = calls_per_sample(MeasurementLimits().min_sample_ns, reference);
-  }
+  r.calls = calls_per_sample(MeasurementLimits().min_sample_ns, reference);
   r.comparison = PairedComparison(reference, kMinGainPermille);
   r.count = static_cast<uint8_t>(count);
   r.loaded = kMaxContestants;
@@ -85,13 +83,13 @@ void BoardTuner::rematch_step() {
 void BoardTuner::rematch_built() {
   const Rematch& r = rematch();
   const bool checked = (r.checked_set >> r.loaded & 1u) != 0;
-  begin_run(checked ? RunKind::kTime : RunKind::kCheck, checked ? r.calls[r.loaded] : 1);
+  begin_run(checked ? RunKind::kTime : RunKind::kCheck, checked ? r.calls : 1);
 }
 
 void BoardTuner::rematch_sample(uint64_t elapsed_ns) {
   Rematch& r = rematch();
   if (run_.activity == Activity::kTiming) {
-    r.comparison.add(r.loaded, elapsed_ns, r.calls[r.loaded]);
+    r.comparison.add(r.loaded, elapsed_ns, r.calls);
     ++r.place;
   } else {
     r.checked_set = static_cast<uint8_t>(r.checked_set | 1u << r.loaded);

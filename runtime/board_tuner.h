@@ -81,8 +81,8 @@ class BoardTuner {
   struct Rematch {
     PairedComparison comparison;
     const Config* config[kMaxContestants];
-    uint32_t calls[kMaxContestants];
-    uint32_t end;  ///< no round starts that would end later, once there is something to decide on
+    uint32_t calls;  ///< in a sample, of each
+    uint32_t end;    ///< no round starts that would end later, once there is something to decide on
     uint32_t round_began, round_ticks;
     uint8_t count;        ///< contestants
     uint8_t place;        ///< within the round
