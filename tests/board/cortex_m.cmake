@@ -14,6 +14,12 @@ foreach(target cortex-m4 cortex-m7 cortex-m55)
   endforeach()
 endforeach()
 
+add_test(NAME board_cortex-m4_ships_its_winners
+  COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/cortex-m4 -DTARGET=cortex-m4
+          -DTEMPER=$<TARGET_FILE:temper> -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/winners
+          -P ${CMAKE_CURRENT_SOURCE_DIR}/boot_winners.cmake)
+set_tests_properties(board_cortex-m4_ships_its_winners PROPERTIES TIMEOUT 600)
+
 set(map ${CMAKE_CURRENT_BINARY_DIR}/cortex-m4/first_boot.map)
 add_test(NAME board_size_report
   COMMAND ${CMAKE_COMMAND} -DMAP=${map} -DLIMITS=${CMAKE_CURRENT_SOURCE_DIR}/size_limits.cmake
