@@ -21,6 +21,7 @@ struct Options {
   size_t every, first;    ///< of all variants: first, first + every, ...
   int32_t cases;          ///< of each variant with run-time sizes; it gets half as many baked ones, at least one
   uint32_t tensor_words;  ///< of all tensors of a case together
+  bool planted;           ///< the first case expects something else than the right output
 };
 
 /// A kernel and what it is called with.
@@ -280,6 +281,9 @@ Result<bool> write(const Options& options) {
       ++words[0];
     }
   }
+  if (options.planted) {
+    words[1 + kCaseDigest] = 1;
+  }
   std::vector<uint8_t> bytes;
   for (uint32_t word : words) {
     for (int shift = 0; shift < 32; shift += 8) {
@@ -302,8 +306,9 @@ Result<bool> write(const Options& options) {
 }  // namespace temper
 
 int main(int argc, char** argv) {
-  if (argc != 7) {
-    std::fputs("usage: write_cases TARGET OUTPUT.o EVERY FIRST CASES TENSOR-WORDS\n", stderr);
+  const bool planted = argc == 8 && std::string(argv[7]) == "planted";
+  if (argc != 7 && !planted) {
+    std::fputs("usage: write_cases TARGET OUTPUT.o EVERY FIRST CASES TENSOR-WORDS [planted]\n", stderr);
     return 2;
   }
   const temper::Options options = {argv[1],
@@ -311,7 +316,8 @@ int main(int argc, char** argv) {
                                    std::stoul(argv[3]),
                                    std::stoul(argv[4]),
                                    std::stoi(argv[5]),
-                                   static_cast<uint32_t>(std::stoul(argv[6]))};
+                                   static_cast<uint32_t>(std::stoul(argv[6])),
+                                   planted};
   const temper::Result<bool> written = temper::write(options);
   if (!written.ok()) {
     std::fprintf(stderr, "write_cases: %s\n", written.error().message.c_str());
