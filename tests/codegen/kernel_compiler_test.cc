@@ -103,4 +103,46 @@ TEST_CASE("a convolution kernel equals the naive sum for random shapes, layouts,
   }
 }
 
+// They are multiplied too, and denormal numbers would cost hundreds of cycles each.
+TEST_CASE("rows of a packed image that no output has are zeros, whatever the workspace held") {
+  std::mt19937 random(5);
+  Result<KernelLoader> loader = KernelLoader::create();
+  REQUIRE(loader.ok());
+  Workload workload;
+  workload.op = Operator::kConv2d;
+  Conv2dShape& s = workload.conv;
+  s.channels = 4;
+  s.height = s.width = 5;
+  s.out_channels = 6;
+  s.kernel_h = s.kernel_w = 3;
+  s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = 1;
+  s.layout = Layout::kNhwc;
+  const std::vector<int32_t> dims = dims_of(workload);
+  for (const Target& target : runnable_targets()) {
+    CAPTURE(target.name);
+    const std::vector<int32_t> knobs = {4, 1, target.lanes, 1, kRows, kPanel, 65535, 65535, 65535, 0};
+    const Result<ObjectFile> object =
+        compile_kernels(target, {{TemplateId::kGemm, KernelMode::kPack, dims, knobs, "kernel"}});
+    REQUIRE(object.ok());
+    uint32_t handle = 0;
+    Result<temper_kernel> kernel = loader->load((*object).bytes, "kernel", &handle);
+    REQUIRE(kernel.ok());
+    const GemmSizes sizes = gemm_sizes(dims);
+    PagedTensor a(sizes.a, PagedTensor::Edge::kEnd), b(sizes.b, PagedTensor::Edge::kEnd),
+        out(sizes.out, PagedTensor::Edge::kEnd);
+    a.fill_integers(random);
+    b.fill_integers(random);
+    PagedTensor workspace((gemm_workspace_floats(dims, knobs) + 15) / 16 * 16, PagedTensor::Edge::kEnd);
+    workspace.poison();
+    std::vector<int32_t> args = dims;
+    args.insert(args.end(), knobs.begin(), knobs.end());
+    (*kernel)(out.data(), a.data(), b.data(), nullptr, nullptr, workspace.data(), args.data(), 0, 1);
+    const size_t depth = 9 * 4;
+    for (size_t i = 25 * depth; i < 28 * depth; ++i) {
+      CHECK(workspace[i] == 0.0f);
+    }
+    loader->unload(handle);
+  }
+}
+
 }  // namespace temper
