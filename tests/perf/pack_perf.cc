@@ -120,6 +120,7 @@ Result<std::vector<PackVariant>> chosen_variants(const Options& options, const N
 struct Row {
   std::string pack_config, jit_config;
   uint32_t trials = 0;
+  bool hinted = false;                ///< the pack has a variant for the JIT's config
   std::vector<Contender> contenders;  ///< JIT, same config as arguments, pack, pack's config baked
 };
 
@@ -128,6 +129,7 @@ Result<Row> make_row(const Options& options, const NetworkWorkload& workload, ui
   Row row;
   const Config best = bench.table_config(w, table).value_or(bench.default_config(w));
   row.jit_config = bench.describe(w, best);
+  row.hinted = pack.holds(template_of(workload.workload), bench.values_of(w, best));
   const auto add = [&](Result<Contender> contender) -> std::optional<Error> {
     if (!contender) {
       return contender.error();
@@ -188,7 +190,7 @@ int run(const Options& options) {
   std::printf("%s: pack of %zu variants for %s, %u bytes of code; one thread; speed as a share of the JIT's best\n",
               network->name.c_str(), (*pack)->variant_count(), options.target.c_str(), (*pack)->code_bytes());
   std::printf("%-26s %10s %8s %8s %8s %7s\n", "workload", "JIT us", "same", "pack", "constant", "trials");
-  Share same, found, constant;
+  Share same, found, hinted, constant;
   for (uint32_t w = 0; w < network->workloads.size(); w++) {
     const NetworkWorkload& workload = network->workloads[w];
     if (workload.name.find(options.only) == std::string::npos) {
@@ -208,11 +210,13 @@ int run(const Options& options) {
     same.add(share(1), workload.name);
     if (ns.size() > 2) {
       found.add(share(2), workload.name);
+      hinted.add(row->hinted ? std::max(share(1), share(2)) : share(2), workload.name);
       constant.add(share(3), workload.name);
     }
   }
   same.print("the JIT's config, dims and run knobs as arguments:");
   found.print("the best config found over the pack:");
+  hinted.print("that or, where the pack has it, the JIT's config:");
   constant.print("the pack's config, everything constant:");
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "tests/perf/tuned_pack.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -119,6 +120,12 @@ Result<TunedPack::Winner> TunedPack::tune(const NetworkWorkload& workload, const
     return Error{TEMPER_NOT_FOUND, "the pack has no answer after tuning"};
   }
   return Winner{{answer.value, answer.value + answer.knob_count}, plan.kernel, progress.trials};
+}
+
+bool TunedPack::holds(TemplateId id, const std::vector<int32_t>& values) const {
+  return std::any_of(state_->variants.begin(), state_->variants.end(), [&](const PackVariant& variant) {
+    return variant.template_id == id && std::equal(variant.values.begin(), variant.values.end(), values.begin());
+  });
 }
 
 size_t TunedPack::variant_count() const { return state_->variants.size(); }

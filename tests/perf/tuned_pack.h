@@ -27,6 +27,8 @@ class TunedPack {
   Result<Winner> tune(const NetworkWorkload& workload, const temper_facts& facts, const temper_port& port,
                       uint32_t trials, double seconds) const;
 
+  /// Whether a variant serves a config of these values, compile knobs first.
+  bool holds(TemplateId id, const std::vector<int32_t>& values) const;
   size_t variant_count() const;
   uint32_t code_bytes() const;  ///< of all variants, with their constants
 
