@@ -155,6 +155,7 @@ Result<BakeResult> bake(const BakeCommand& command, const BakeOutput& output, co
     return baked.error();
   }
   result.baked = std::move(*baked);
+  result.baked.remarks.insert(result.baked.remarks.begin(), sources->remarks.begin(), sources->remarks.end());
   std::vector<TableEntry> entries;
   for (const BakedWorkload& workload : result.baked.workloads) {
     entries.push_back(workload.entry);

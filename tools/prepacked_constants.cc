@@ -16,15 +16,6 @@ constexpr size_t kAlignment = 64;
 
 bool is_word(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-std::string path_of(const std::string& folder, const std::string& name, uint32_t count, uint32_t occurrence) {
-  std::string file = file_name_of(name);
-  if (count > 1) {
-    file += '.';
-    file += std::to_string(occurrence);
-  }
-  return (std::filesystem::path(folder) / (file + ".f32")).string();
-}
-
 Result<std::vector<float>> read_constant(const std::string& path, uint32_t elements) {
   size_t bytes = 0;
   const Result<std::vector<uint64_t>> words = read_whole_file(path, &bytes);
@@ -42,12 +33,24 @@ Result<std::vector<float>> read_constant(const std::string& path, uint32_t eleme
 
 }  // namespace
 
+std::vector<std::string> constant_files(const std::string& folder, const std::string& name, uint32_t count) {
+  std::vector<std::string> paths;
+  for (uint32_t i = 0; i < count; ++i) {
+    std::string file = file_name_of(name);
+    if (count > 1) {
+      file += '.';
+      file += std::to_string(i);
+    }
+    paths.push_back((std::filesystem::path(folder) / (file + ".f32")).string());
+  }
+  return paths;
+}
+
 Result<ConstantTensors> read_constants(const std::string& folder, const std::string& name, uint32_t count,
                                        uint32_t elements) {
   ConstantTensors constants;
   std::string missing;
-  for (uint32_t i = 0; i < count; ++i) {
-    const std::string path = path_of(folder, name, count, i);
+  for (const std::string& path : constant_files(folder, name, count)) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) {
       missing = path;

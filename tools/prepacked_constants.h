@@ -20,6 +20,9 @@ using ConstantTensors = std::vector<std::vector<float>>;
 Result<ConstantTensors> read_constants(const std::string& folder, const std::string& name, uint32_t count,
                                        uint32_t elements);
 
+/// The files that read_constants looks for, in the order of occurrences.
+std::vector<std::string> constant_files(const std::string& folder, const std::string& name, uint32_t count);
+
 /// The constant as the plan's kernel reads it. The plan packs one of at least as many elements as `constant` has.
 Result<std::vector<uint8_t>> pack_constant(const temper_plan& plan, const std::vector<float>& constant);
 

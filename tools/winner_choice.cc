@@ -110,7 +110,9 @@ Result<bool> add_file(const std::string& path, BakeSources* all) {
   if (!source) {
     return source.error();
   }
-  tell_remarks(*source);
+  for (const std::string& remark : source->remarks) {
+    all->remarks.push_back(path + ": " + remark);
+  }
   add_history(*source, all);
   return true;
 }

@@ -32,6 +32,7 @@ struct BakeSources {
   std::vector<Fingerprint> fingerprints;  ///< each once
   std::vector<Recommendation> commits;    ///< in the order of files, then of records
   std::vector<Recommendation> defaults;   ///< what the devices used as defaults; no times
+  std::vector<std::string> remarks;       ///< on the files, for the user
 };
 
 /// Histories, console logs, flash images and tuned tables, told apart by their contents. The message of an error names

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <map>
+#include <set>
 
 #include "runtime/plan.h"
 #include "schedules/pack_reduction.h"
@@ -137,6 +139,25 @@ std::string illegal_text(const std::string& name, uint32_t illegal) {
          " not legal for this target or of another version of the template, and passed over";
 }
 
+/// Files of constants that no workload of the network has a name for: most likely a name mistyped.
+void remark_unknown_files(const Network& network, const std::string& folder, std::vector<std::string>* remarks) {
+  std::set<std::string> known;
+  for (const NetworkWorkload& workload : network.workloads) {
+    const std::vector<std::string> files = constant_files(folder, workload.name, workload.count);
+    known.insert(files.begin(), files.end());
+  }
+  std::error_code ignored;
+  std::set<std::string> unknown;
+  for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
+    if (file.path().extension() == ".f32" && known.count(file.path().string()) == 0) {
+      unknown.insert(file.path().string());
+    }
+  }
+  for (const std::string& file : unknown) {
+    remarks->push_back(file + ": is the constant of no workload of this network, and not used");
+  }
+}
+
 }  // namespace
 
 Result<BakedNetwork> plan_winners(const Network& network, const BakeSources& sources, const TunedDevice& device,
@@ -173,6 +194,9 @@ Result<BakedNetwork> plan_winners(const Network& network, const BakeSources& sou
     }
     entry.entry.baked = std::move(*plans);
     baked.workloads.push_back(std::move(entry));
+  }
+  if (!options.constants.empty()) {
+    remark_unknown_files(network, options.constants, &baked.remarks);
   }
   return baked;
 }

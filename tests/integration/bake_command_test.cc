@@ -132,9 +132,11 @@ TEST_CASE("baked winners are linked into a C program and give the reference's re
 
 TEST_CASE("constants from files are packed on the host and read in place") {
   const std::string folder = write_constants("constants");
+  write_text(folder + "/dens.f32", "a name mistyped");
   const CommandResult baked = bake({tuned().history, "--constants", folder, "--json", "-"}, "packed");
   CAPTURE(baked.err);
   REQUIRE(baked.exit_code == 0);
+  CHECK(baked.err.find("dens.f32: is the constant of no workload") != std::string::npos);
   const Json report = Json::parse(baked.out);
   for (const Json& workload : report["workloads"]) {
     CHECK(workload["winner"]["constant"] != "packed at boot");
