@@ -5,7 +5,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/expect_lines.cmake)
 set(history ${BUILD}/first_boot.history)
 file(REMOVE ${history})
 function(boot printed)
-  execute_process(COMMAND ${BUILD}/emulate ${BUILD}/first_boot history=${history} budget-ms=8000
+  execute_process(COMMAND ${BUILD}/emulate ${BUILD}/first_boot history=${history} budget-ms=120000 trials-per-workload=8 trials=0
     RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors TIMEOUT 120)
   if(NOT status EQUAL 0)
     without_dump("${output}${errors}" shown)
