@@ -33,7 +33,7 @@ bool BoardTuner::begin_rematch() {
     --count;
   }
   r.calls = calls_per_sample(MeasurementLimits().min_sample_ns, reference);
-  r.comparison = PairedComparison(reference, kMinGainPermille);
+  new (&r.comparison) PairedComparison(reference, kMinGainPermille);  // in place: a temporary weighs stack
   r.count = static_cast<uint8_t>(count);
   r.loaded = kMaxContestants;
   r.end = run_.share_end + reserved();

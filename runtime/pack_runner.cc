@@ -119,8 +119,16 @@ temper_outcome PackRunner::find_kernel(uint32_t workload, const Config& config) 
   return fits ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_INVALID;
 }
 
-// Fills the inputs of a workload that is new here, and packs the constant as the plan wants it.
-Status PackRunner::prepare() {
+// Fills the inputs of a workload that is new here, packs the constant as the plan wants it, poisons the output. False
+// when the plan cannot be packed for.
+bool PackRunner::prepare() {
+  if (kind_ == RunKind::kCheck) {
+    poison({reinterpret_cast<float*>(memory_),
+            spaces_->select(workload_).workload().elements[TEMPER_OUT] + 2 * kGuardElements});
+  }
+  if (prepared_) {
+    return true;
+  }
   if (filled_workload_ != workload_) {
     filled_workload_ = workload_;
     parts_shift_ = kFirstPartsShift;
@@ -131,7 +139,7 @@ Status PackRunner::prepare() {
   }
   prepared_ = true;
   return temper_pack_constant(&plan_, reinterpret_cast<const float*>(memory_ + tensor_at_[plan_.packed_tensor]), side_,
-                              plan_.packed_bytes);
+                              plan_.packed_bytes) == TEMPER_OK;
 }
 
 // The alarm is for calls that do not return at all: what is merely late is cut between two calls.
@@ -238,16 +246,6 @@ Status PackRunner::run_slot(void* self, uint8_t slot, RunKind kind, uint32_t num
   if (slot != 0 || runner.outcome_ != TEMPER_OUTCOME_OK) {
     return TEMPER_INVALID_ARGUMENT;
   }
-  if (!runner.prepared_) {
-    const Status status = runner.prepare();
-    if (!status.ok()) {
-      return status;
-    }
-  }
-  if (kind == RunKind::kCheck) {
-    poison({reinterpret_cast<float*>(runner.memory_),
-            runner.spaces_->select(runner.workload_).workload().elements[TEMPER_OUT] + 2 * kGuardElements});
-  }
   runner.kind_ = kind;
   runner.number_ = number;
   runner.limit_ns_ = saturated(limit_ns);
@@ -259,6 +257,9 @@ Status PackRunner::run_slot(void* self, uint8_t slot, RunKind kind, uint32_t num
 
 bool PackRunner::poll_result(void* self, RunResult* result) {
   PackRunner& runner = *static_cast<PackRunner*>(self);
+  if (runner.running_ && runner.item_ == 0 && !runner.prepare()) {
+    runner.finish(TEMPER_OUTCOME_CRASHED, 0);
+  }
   if (runner.running_) {
     runner.set_alarm(kAlarmFloorNs + 2 * uint64_t{runner.limit_ns_});
     if (runner.number_ == 1) {

@@ -32,7 +32,7 @@ class PackRunner {
   bool lay_out(const Space& space);
   size_t bytes_of_variant(const Space& space, const VariantView& variant);
   temper_outcome find_kernel(uint32_t workload, const Config& config);
-  Status prepare();
+  bool prepare();
   void call(uint32_t begin, uint32_t end);
   void set_alarm(uint64_t after_ns) const;
   uint64_t now_ns() const;
