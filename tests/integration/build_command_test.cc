@@ -36,7 +36,8 @@ int64_t number_in(const std::string& console, const std::string& begin, const st
 
 std::string boot(const std::string& folder) {
   const std::string console = folder + "/console.txt";
-  const std::string run = folder + "/out/emulate " + folder + "/out/first_boot.elf trials=6 > " + console + " 2>&1";
+  const std::string run = folder + "/built/emulate " + folder +
+                          "/built/first_boot.elf boots=1 dump=0 plain=0 trials-per-workload=4 > " + console + " 2>&1";
   CHECK(std::system(run.c_str()) == 0);
   return read_text(console);
 }
@@ -45,7 +46,7 @@ std::string boot(const std::string& folder) {
 
 TEST_CASE("build refuses what it cannot do, and says what to do") {
   const std::string folder = scratch_folder("build_refused");
-  const std::string out = folder + "/out";
+  const std::string out = folder + "/built";
   const CommandResult unknown = build(folder, {"--target", "cortex-m99", "ds_cnn", "-o", out});
   CHECK(unknown.exit_code == 2);
   CHECK(unknown.err.find("cortex-m4") != std::string::npos);
@@ -66,7 +67,7 @@ TEST_CASE("a missing cross compiler is named with the packages to install") {
   const std::string prefix = "mkdir -p " + folder + "/bin; ln -sf $(command -v cmake) $(command -v ninja) " + folder +
                              "/bin; PATH=" + folder + "/bin; export PATH;";
   const CommandResult result =
-      run_temper(folder, {"build", "--target", "cortex-m4", "ds_cnn", "-o", folder + "/out"}, prefix);
+      run_temper(folder, {"build", "--target", "cortex-m4", "ds_cnn", "-o", folder + "/built"}, prefix);
   CHECK(result.exit_code == 4);
   CHECK(result.err.find("apt-get install gcc-arm-none-eabi") != std::string::npos);
 }
@@ -78,7 +79,7 @@ TEST_CASE("a pack that does not fit names a workload and the bytes needed") {
   }
   const std::string folder = scratch_folder("build_too_small");
   const CommandResult result =
-      build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", folder + "/out", "--pack-bytes", "6k", "--quiet"});
+      build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", folder + "/built", "--pack-bytes", "6k", "--quiet"});
   CHECK(result.exit_code == 1);
   CHECK(result.err.find("no kernel for workload") != std::string::npos);
   CHECK(result.err.find("--pack-bytes") != std::string::npos);
@@ -90,8 +91,8 @@ TEST_CASE("a firmware for the Cortex-M4 takes what the report says") {
     return;
   }
   const std::string folder = scratch_folder("build_cortex_m4");
-  const CommandResult result = build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", folder + "/out", "--pack-bytes",
-                                              "40k", "--max-trials", "32", "--quiet"});
+  const CommandResult result = build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", folder + "/built",
+                                              "--pack-bytes", "40k", "--max-trials", "32", "--quiet"});
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
   CHECK(result.out.find("fits\n") != std::string::npos);
@@ -99,9 +100,9 @@ TEST_CASE("a firmware for the Cortex-M4 takes what the report says") {
        {"ds_cnn.pack", "ds_cnn_pack.o", "ds_cnn.workloads", "first_boot.elf", "collect_boot.elf", "build.json",
         "build.log", "include/temper/temper.h", "lib/libtemper_runtime.a", "emulate"}) {
     CAPTURE(file);
-    CHECK(fs::exists(folder + "/out/" + file));
+    CHECK(fs::exists(folder + "/built/" + file));
   }
-  const Json report = Json::parse(read_text(folder + "/out/size_report.json"));
+  const Json report = Json::parse(read_text(folder + "/built/size_report.json"));
   CHECK(report["schema"] == 1);
   CHECK(report["fits"] == true);
   CHECK(report["pack"]["kernel_bytes"].get<int64_t>() + report["pack"]["data_bytes"].get<int64_t>() <= 40 << 10);
