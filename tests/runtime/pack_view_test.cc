@@ -95,7 +95,37 @@ uint64_t read_everything(const PackView& view, bool with_kernels) {
   return sum;
 }
 
+std::vector<uint16_t> first_values(const TestPack& pack, uint32_t template_index) {
+  std::vector<uint16_t> values;
+  for (const test::TestKnob& knob : pack.templates[template_index].knobs) {
+    values.push_back(knob.values.front());
+  }
+  return values;
+}
+
 }  // namespace
+
+TEST_CASE("a pack may do without default and feature programs where its workloads have default values") {
+  TestPack pack = rich_pack();
+  for (test::TestTemplate& t : pack.templates) {
+    t.defaults = {};
+    t.features = {};
+  }
+  for (test::TestWorkload& workload : pack.workloads) {
+    workload.default_values = first_values(pack, workload.template_index);
+  }
+  pack.facts = {8, 32};
+  const std::vector<uint8_t> bytes = test::build(pack);
+  PackView view;
+  REQUIRE(PackView::verify(test::as_pack(bytes, kKernels, 2), &view) == PackFault::kNone);
+  CHECK(view.get_template(0).defaults().outputs.empty());
+  CHECK(view.get_template(0).features().code.empty());
+  REQUIRE(view.workload(0).default_values.size == 3);
+  CHECK(view.workload(0).default_values[2] == pack.templates[0].knobs[2].values.front());
+  REQUIRE(view.facts().size == 2);
+  CHECK(view.facts()[1] == 32);
+  CHECK(read_everything(view, true) != 0);
+}
 
 TEST_CASE("an open pack gives back what was written") {
   const std::vector<uint8_t> bytes = test::build(rich_pack());
@@ -208,6 +238,14 @@ TEST_CASE("every bound that FlatBuffers cannot know is checked, and the reason n
       {"workload tensors", [](TestPack& p) { p.workloads[1].elements.clear(); }},
       {"workload tensors", [](TestPack& p) { p.workloads[1].constants = 1u << TEMPER_TENSOR_COUNT; }},
       {"workload tensor size", [](TestPack& p) { p.workloads[1].elements[TEMPER_IN_A] = 1u << 29; }},
+      {"workload default values", [](TestPack& p) { p.workloads[0].default_values = {1}; }},
+      {"workload default values",
+       [](TestPack& p) {
+         p.workloads[0].default_values = first_values(p, 0);
+         p.workloads[0].default_values.back() = 9999;
+       }},
+      {"workload default values", [](TestPack& p) { p.templates[0].defaults = {}; }},
+      {"program outputs", [](TestPack& p) { p.templates[0].shape.outputs.assign(kShapeOutputs + 2, 0); }},
       {"variant template", [](TestPack& p) { p.variants[2].template_index = 2; }},
       {"variant value count", [](TestPack& p) { p.variants[2].values = {1}; }},
       {"variant value count", [](TestPack& p) { p.variants[1].values.pop_back(); }},

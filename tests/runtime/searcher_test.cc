@@ -104,12 +104,13 @@ class Bench {
   const Space& space() const { return space_; }
 
   /// optimum / best time found after 64 trials.
-  double quality(SearcherKind kind, Truth truth, CostModel model, double best_log) {
+  double quality(SearcherKind kind, Truth truth, CostModel model, double best_log,
+                 const temper_learning_functions* learning = &temper_learning) {
     std::vector<uint8_t> memory(1 << 16);
     Arena arena{memory.data(), memory.size(), 0};
     VisitedSet visited(arena, 256);
     Proposal proposal;
-    Searcher searcher(arena, kind, &space_, &visited, &proposal, model, truth.seed);
+    Searcher searcher(arena, kind, &space_, &visited, &proposal, model, truth.seed, learning);
     REQUIRE(!arena.overflowed());
     double found = 1e9;
     for (uint32_t trial = 0; trial < 64; ++trial) {
@@ -383,6 +384,56 @@ TEST_CASE("the visited set holds what it was made for, and no more") {
   CHECK(visited.contains(65));
   VisitedSet none;
   CHECK(!none.contains(5));
+}
+
+TEST_CASE("a searcher without a learner needs no memory of its own, stays legal and is better than random") {
+  constexpr uint32_t kSeeds = 20;
+  Bench bench;
+  double random = 0, plain = 0;
+  for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
+    Truth truth{tiles, seed};
+    const double best = optimum(bench.space(), truth);
+    random += bench.quality(SearcherKind::kRandom, truth, {&truth, predict_roughly}, best, nullptr) / kSeeds;
+    plain += bench.quality(SearcherKind::kAnnealing, truth, {&truth, predict_roughly}, best, nullptr) / kSeeds;
+  }
+  CHECK(plain > random + 0.05);
+  Arena counting;
+  VisitedSet visited;
+  Proposal proposal;
+  const Searcher searcher(counting, SearcherKind::kAnnealing, &bench.space(), &visited, &proposal,
+                          {nullptr, predict_nothing}, 1, nullptr);
+  CHECK(counting.used == 0);
+}
+
+TEST_CASE("where rejection finds no sample a searcher without a learner goes on from what it knows") {
+  TestPack content = plain_pack(std::vector<std::vector<uint16_t>>(6, up_to(30)));
+  TestTemplate& t = content.templates[0];
+  t.constraint = {};
+  ProgramWriter writer(&t, &t.constraint);
+  for (uint8_t knob = 0; knob < 5; ++knob) {  // 30 legal configs among 30^6
+    writer.output(writer.op(Op::kLess, writer.knob(knob), writer.constant(2)));
+  }
+  OpenPack pack(content);
+  const temper_facts facts = test_facts();
+  const Space space(&pack.view(), 0, &facts, {pack.values(), pack.intervals()});
+  std::vector<uint64_t> memory(1 << 10);
+  Arena arena{reinterpret_cast<uint8_t*>(memory.data()), memory.size() * sizeof memory[0], 0};
+  VisitedSet visited(arena, 64);
+  Proposal proposal;
+  Searcher searcher(arena, SearcherKind::kAnnealing, &space, &visited, &proposal, {nullptr, predict_nothing}, 3,
+                    nullptr);
+  uint32_t found = 0;
+  for (uint32_t trial = 0; trial < 30; ++trial) {
+    Config config;
+    searcher.set_progress(trial * 8);
+    if (!searcher.propose(&config, 16).ok()) {
+      break;
+    }
+    CHECK(space.legal(config));
+    ++found;
+    searcher.observe(config, TEMPER_OUTCOME_OK, 1000 + config.choice[5]);
+  }
+  CHECK(found == 30);
 }
 
 }  // namespace

@@ -419,6 +419,7 @@ TEST_CASE("building knob by knob steps back where the interval test promised too
   t.knobs.push_back({21, KnobKind::kRun, digits, "last"});
   t.defaults = {};
   test::fill_programs(&t);
+  data.workloads[0].default_values = {};  // they were for four knobs
   // Only an odd value of knob 4 can be completed, which the bounds of a remainder do not tell.
   ProgramWriter w(&t, &t.constraint);
   const ProgramWriter::Value sum = w.op(Op::kAdd, w.knob(4), w.op(Op::kMul, w.constant(2), w.knob(5)));
@@ -535,6 +536,60 @@ TEST_CASE("a knob is set by its value, and an unknown value leaves it") {
   CHECK(space.choose(0, 3, &config) == TEMPER_NOT_FOUND);
   CHECK(config.choice[0] == 2);
   CHECK(config.choice[1] == 1);
+}
+
+TEST_CASE("the pack's default values are the default where they are legal, and no default where they are not") {
+  TestPack content = test::plain_pack({{1, 2, 4}, {8, 16}});
+  test::TestTemplate& t = content.templates[0];
+  t.constraint = {};
+  test::ProgramWriter writer(&t, &t.constraint);
+  writer.output(writer.op(Op::kLess, writer.knob(0), writer.constant(4)));
+  content.workloads[0].default_values = {2, 16};
+  OpenPack legal(content);
+  Config config;
+  REQUIRE(open_space(legal).nominal_default(&config).ok());
+  CHECK(config.choice[0] == 1);
+  CHECK(config.choice[1] == 1);
+  content.workloads[0].default_values = {4, 16};
+  OpenPack illegal(content);
+  CHECK(open_space(illegal).nominal_default(&config) == TEMPER_NOT_FOUND);
+  content.workloads[0].default_values = {};
+  OpenPack none(content);
+  CHECK(open_space(none).nominal_default(&config) == TEMPER_NOT_FOUND);
+}
+
+TEST_CASE("where a pack has no defaults program its default values serve, and where those are illegal a legal sample") {
+  TestPack content = test::plain_pack({{1, 2, 4}, {8, 16}});
+  test::TestTemplate& t = content.templates[0];
+  t.defaults = {};
+  t.constraint = {};
+  test::ProgramWriter writer(&t, &t.constraint);
+  writer.output(writer.op(Op::kLess, writer.knob(0), writer.constant(4)));
+  content.workloads[0].default_values = {2, 8};
+  OpenPack legal(content);
+  Config config;
+  REQUIRE(open_space(legal).default_config(&config).ok());
+  CHECK(open_space(legal).value(0, config.choice[0]) == 2);
+  content.workloads[0].default_values = {4, 8};
+  OpenPack illegal(content);
+  REQUIRE(open_space(illegal).default_config(&config).ok());
+  CHECK(open_space(illegal).legal(config));
+}
+
+TEST_CASE("a shape program may tell the memory of a config; where it does not, that is memory 0") {
+  TestPack content = test::plain_pack({{0, 1, 2}});
+  OpenPack plain(content);
+  Config config;
+  config.choice[0] = 2;
+  Shape shape;
+  open_space(plain).shape(config, &shape);
+  CHECK(shape.memory == 0);
+  test::TestTemplate& t = content.templates[0];
+  test::ProgramWriter writer(&t, &t.shape);
+  writer.output(writer.knob(0));
+  OpenPack placed(content);
+  open_space(placed).shape(config, &shape);
+  CHECK(shape.memory == 2);
 }
 
 }  // namespace temper

@@ -20,6 +20,11 @@ Offset<format::Program> write_program(FlatBufferBuilder* builder, const TestProg
   return format::CreateProgram(*builder, builder->CreateVectorOfStructs(code), builder->CreateVector(program.outputs));
 }
 
+// An empty program is left out.
+Offset<format::Program> write_optional(FlatBufferBuilder* builder, const TestProgram& program) {
+  return program.code.empty() && program.outputs.empty() ? Offset<format::Program>() : write_program(builder, program);
+}
+
 Offset<format::Template> write_template(FlatBufferBuilder* builder, const TestTemplate& t) {
   std::vector<Offset<format::Knob>> knobs;
   for (const TestKnob& knob : t.knobs) {
@@ -30,9 +35,9 @@ Offset<format::Template> write_template(FlatBufferBuilder* builder, const TestTe
   const auto knob_vector = builder->CreateVector(knobs);
   const auto constants = builder->CreateVector(t.constants);
   const auto constraint = write_program(builder, t.constraint);
-  const auto defaults = write_program(builder, t.defaults);
+  const auto defaults = write_optional(builder, t.defaults);
   const auto shape = write_program(builder, t.shape);
-  const auto features = write_program(builder, t.features);
+  const auto features = write_optional(builder, t.features);
   const auto prior = write_program(builder, t.prior);
   return format::CreateTemplate(*builder, t.id, t.version, name, t.dim_count, knob_vector, constants, constraint,
                                 defaults, shape, features, prior);

@@ -43,7 +43,7 @@ struct TestWorkload {
   uint16_t count = 1;
   uint32_t digest = 0;
   uint64_t flops = 1;
-  std::vector<uint16_t> default_values;  ///< empty: absent
+  std::vector<uint16_t> default_values = {};  ///< empty: absent
 };
 
 struct TestVariant {
@@ -59,7 +59,7 @@ struct TestPack {
   std::vector<TestTemplate> templates;
   std::vector<TestWorkload> workloads;
   std::vector<TestVariant> variants;
-  std::vector<int32_t> facts;  ///< empty: absent
+  std::vector<int32_t> facts = {};  ///< empty: absent
 };
 
 /// Writes one program of a template; equal constants share an entry of the template's table.
