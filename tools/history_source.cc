@@ -44,17 +44,21 @@ Scan scan_bytes(const std::vector<uint8_t>& bytes, Manners manners,
   };
   auto target = visit;
   scan.status = history.open(storage.storage(), {buffer, sizeof buffer}, &target, call, &scan.report);
-  if (scan.status == TEMPER_STORAGE_ERROR && scan.report.frames == 0) {
+  const bool refused = scan.status == TEMPER_STORAGE_ERROR || scan.status == TEMPER_STORAGE_FULL;
+  if (refused && scan.report.frames == 0) {
     scan.status = TEMPER_OK;  // an empty history; the header that the device would write first is not needed here
   }
   return scan;
 }
 
-/// What a file that was cut off left of its header is zeros, what flash left has bits unset: either may be there.
-Scan scan_either(const std::vector<uint8_t>& bytes, const std::function<void(const FrameView& frame)>& visit) {
-  const Scan as_file = scan_bytes(bytes, Manners::kReadOnlyFile, nullptr);
-  const bool foreign = as_file.status == TEMPER_BAD_DATA;
-  return scan_bytes(bytes, foreign ? Manners::kReadOnlyFlash : Manners::kReadOnlyFile, visit);
+/// What a file that was cut off left of its header is zeros, what flash left has bits unset: either may be there. In
+/// flash, erased bytes behind the last frame are no part of the history.
+Scan scan_as(HistoryForm form, const std::vector<uint8_t>& bytes,
+             const std::function<void(const FrameView& frame)>& visit) {
+  const Manners usual = form == HistoryForm::kFile ? Manners::kReadOnlyFile : Manners::kReadOnlyFlash;
+  const Manners other = form == HistoryForm::kFile ? Manners::kReadOnlyFlash : Manners::kReadOnlyFile;
+  const bool foreign = scan_bytes(bytes, usual, nullptr).status == TEMPER_BAD_DATA;
+  return scan_bytes(bytes, foreign ? other : usual, visit);
 }
 
 std::vector<uint8_t> bytes_of(std::string_view contents) { return {contents.begin(), contents.end()}; }
@@ -121,7 +125,7 @@ void leave_out_what_follows(HistorySource* source, uint32_t frames) {
   const bool erased =
       tail == kErasedSigns && std::all_of(own.end() - tail, own.end(), [](uint8_t byte) { return byte == kErased; });
   source->form = erased ? HistoryForm::kFlashImage : HistoryForm::kFile;
-  if (behind > 0 && scan_either(own, nullptr).report.frames == frames) {
+  if (behind > 0 && scan_as(source->form, own, nullptr).report.frames == frames) {
     source->bytes = std::move(own);
     source->remarks.push_back(behind_tail_text(behind));
   }
@@ -139,7 +143,7 @@ Result<HistorySource> parse_image(const std::string& path, std::string_view cont
   source.bytes = cut_at_tail(contents.substr(static_cast<size_t>(offset)), &behind);
   bool begins = true;  // not somewhere inside one
   uint32_t frames = 0;
-  const Scan scan = scan_either(source.bytes, [&](const FrameView& frame) {
+  const Scan scan = scan_as(source.form, source.bytes, [&](const FrameView& frame) {
     begins = begins && (frames++ > 0 || frame.type == FrameType::kHeader);
   });
   if (scan.status == TEMPER_BAD_VERSION) {
@@ -165,7 +169,7 @@ Result<HistorySource> parse_log(const std::string& path, std::string_view conten
   source.damaged = dump->damaged;
   source.remarks = std::move(dump->remarks);
   source.bytes = std::move(dump->bytes);
-  const Scan scan = scan_either(source.bytes, nullptr);
+  const Scan scan = scan_as(source.form, source.bytes, nullptr);
   if (scan.status == TEMPER_BAD_VERSION) {
     return history_error(path, TEMPER_BAD_VERSION);
   }
@@ -209,7 +213,7 @@ Result<HistorySource> parse_history(const std::string& path, std::string_view wh
   HistorySource source;
   source.path = path;
   source.bytes = bytes_of(contents);
-  const Scan scan = scan_either(source.bytes, nullptr);
+  const Scan scan = scan_as(source.form, source.bytes, nullptr);
   if (scan.status == TEMPER_BAD_VERSION) {
     return history_error(path, TEMPER_BAD_VERSION);
   }
@@ -238,7 +242,7 @@ bool resembles_history(std::string_view contents) {
 }
 
 ScanReport scan_history(const HistorySource& source, const std::function<void(const FrameView& frame)>& visit) {
-  return scan_either(source.bytes, visit).report;
+  return scan_as(source.form, source.bytes, visit).report;
 }
 
 void tell_remarks(const HistorySource& source) {

@@ -51,7 +51,7 @@ TEST_CASE("wrong use is code 2 with a suggestion") {
 }
 
 TEST_CASE("every command explains itself with an example") {
-  for (const char* command : {"", "import", "tune", "bench", "lookup", "inspect", "devices"}) {
+  for (const char* command : {"", "import", "tune", "bench", "lookup", "inspect", "merge", "collect", "devices"}) {
     INFO(command);
     const Answer answer = temper(std::string(command) + " --help");
     CHECK(answer.code == 0);

@@ -9,6 +9,7 @@
 
 #include "tests/tools/history_samples.h"
 #include "tools/history_records.h"
+#include "tools/host_device.h"
 
 namespace temper {
 namespace {
@@ -116,6 +117,21 @@ TEST_CASE("a history reads the same from its file, from a console log and from a
       CHECK(has(all_remarks(*inside), "begins at offset 4096") == !offset);
     }
   }
+}
+
+TEST_CASE("a dump that announces more than any board holds is no dump, and one with nothing in it an empty history") {
+  CHECK_FALSE(parse_history("log", "temper-history-begin 4000000000\n:00000001FF\ntemper-history-end\n").ok());
+  CHECK_FALSE(parse_history("log", "temper-history-begin -1\n:00000001FF\ntemper-history-end\n").ok());
+  const Result<HistorySource> empty = parse_history("log", "temper-history-begin 0\n:00000001FF\ntemper-history-end\n");
+  REQUIRE(empty);
+  CHECK(empty->bytes.empty());
+  CHECK_FALSE(empty->damaged);
+  // An address far behind what was announced costs nothing and is told.
+  const Result<HistorySource> outside = parse_history(
+      "log", "temper-history-begin 64\n:020000047FFF7C\n:0100000055AA\n:00000001FF\ntemper-history-end\n");
+  REQUIRE(outside);
+  CHECK(outside->bytes.empty());
+  CHECK(has(all_remarks(*outside), "line 3 is no whole record"));
 }
 
 TEST_CASE("a history longer than 64 KiB comes through a console log whole") {
@@ -246,6 +262,9 @@ TEST_CASE("what holds no history is refused, an erased or empty storage is an em
   const Result<HistorySource> absent = read_history("no_such.history");
   REQUIRE_FALSE(absent.ok());
   CHECK(absent.error().code == TEMPER_NOT_FOUND);
+  const Result<HistorySource> folder = read_history("/");
+  REQUIRE_FALSE(folder.ok());
+  CHECK(has(folder.error().message, "not a file"));
 }
 
 TEST_CASE("an image with several histories asks which, and an offset that holds none is refused") {
@@ -303,6 +322,30 @@ TEST_CASE("records keep their fingerprint, and those whose fingerprint is lost a
         CHECK(std::find_if(all->begin(), all->end(), same) != all->end());
       }
     }
+  }
+}
+
+TEST_CASE("a history that a 32-bit board wrote into its flash and printed is read as it was measured") {
+  // board_console.log: toolchains/firmware's first_boot for cortex-m7 on an emulated mps2-an500, ds_cnn, trials=9.
+  const Result<HistorySource> source = read_history(TEMPER_BOARD_LOG);
+  REQUIRE(source);
+  CHECK(source->form == HistoryForm::kConsoleLog);
+  CHECK(source->remarks.empty());
+  const HistoryRecords records = read_records(*source);
+  CHECK(records.damaged_bytes + records.lost_frames + records.orphans + records.unreadable == 0);
+  CHECK(records.used_bytes == 1984);
+  CHECK(records.trials.size() == 9);
+  CHECK(records.commits.size() == 3);
+  CHECK(records.open_intents.empty());
+  REQUIRE(records.fingerprints.size() == 1);
+  CHECK(target_name_of(records.fingerprints[0].target_hash()) == "cortex-m7");
+  CHECK(records.fingerprints[0].clock_khz() == 25000);
+  for (const HistoryRecord& record : records.commits) {
+    const format::Commit& commit = commit_of(record).commit;
+    CHECK(commit.kept_default() == 1);
+    const std::string& name = records.workloads.at(commit.workload()).name;
+    CHECK((name == "conv_1" || name == "depthwise_1" || name == "pointwise_1"));
+    CHECK((name != "conv_1" || commit.default_ns() == 26108720));  // as the log says
   }
 }
 

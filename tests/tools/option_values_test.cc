@@ -27,6 +27,20 @@ TEST_CASE("a leading zero does not make a number octal") {
   CHECK(text == "10");
 }
 
+TEST_CASE("offsets are decimal or hexadecimal and become decimal") {
+  const CLI::Validator validator = byte_offset();
+  std::string text = "0x1F000";
+  CHECK(validator(text).empty());
+  CHECK(text == "126976");
+  for (const char* good : {"0", "4096", "0XfF"}) {
+    CHECK(refusal(validator, good).empty());
+  }
+  for (const char* bad : {"", "0x", "-1", "12q", "1e3", "0x1FFFFFFFFFFFFFFFF", " 1"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(refusal(validator, bad).empty());
+  }
+}
+
 TEST_CASE("real numbers are finite and within their limits") {
   const CLI::Validator validator = real_number(0.001, 10000.0);
   for (const char* text : {"0.001", "1", "2.5", "1e3", "10000"}) {
