@@ -138,7 +138,8 @@ bool PackRunner::prepare() {
     }
   }
   prepared_ = true;
-  return temper_pack_constant(&plan_, reinterpret_cast<const float*>(memory_ + tensor_at_[plan_.packed_tensor]), side_,
+  return plan_.packed_bytes == 0 ||
+         temper_pack_constant(&plan_, reinterpret_cast<const float*>(memory_ + tensor_at_[plan_.packed_tensor]), side_,
                               plan_.packed_bytes) == TEMPER_OK;
 }
 
