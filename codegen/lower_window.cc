@@ -118,8 +118,16 @@ WindowLowering::Range WindowLowering::taps(Value* output, bool vertical) {
   Value *stride = dim(vertical ? kDwStrideH : kDwStrideW), *pad = dim(vertical ? kDwPadTop : kDwPadLeft);
   Value *dilation = dim(vertical ? kDwDilationH : kDwDilationW), *size = dim(vertical ? kDwInH : kDwInW);
   Value* first = e_.sub(e_.mul(output, stride), pad);
-  Value* begin = e_.ceil_div(e_.maximum(e_.sub(e_.integer(0), first), e_.integer(0)), dilation);
-  Value* end = e_.ceil_div(e_.maximum(e_.sub(size, first), e_.integer(0)), dilation);
+  // Asked for every pixel of an edge, and a division takes as long as several taps.
+  const auto taps_over = [&](Value* elements) {
+    Value* some = e_.maximum(elements, e_.integer(0));
+    return e_
+        .choose(
+            e_.equal(dilation, 1), [&] { return Values{some}; }, [&] { return Values{e_.ceil_div(some, dilation)}; })
+        .front();
+  };
+  Value* begin = taps_over(e_.sub(e_.integer(0), first));
+  Value* end = taps_over(e_.sub(size, first));
   return {begin, e_.minimum(end, dim(vertical ? kDwKernelH : kDwKernelW))};
 }
 
@@ -171,7 +179,12 @@ void WindowLowering::columns(const Block& block, Value* row, int32_t height, con
   const int64_t size = static_cast<int64_t>(tile_w_) * (channels_last_ ? 1 : e_.lanes());
   Value* contiguous = e_.equal(dim(kDwStrideW), 1);
   Value* tiles = channels_last_ || dims_.dims != nullptr ? e_.builder().getTrue() : contiguous;
-  const Range inside = at_least(interior(kAxisColumn, whole), whole, size, tiles);
+  Range inside_image;  // the same for every row
+  e_.at_entry([&] {
+    inside_image = interior(kAxisColumn, whole);
+    return inside_image.begin;
+  });
+  const Range inside = at_least(inside_image, whole, size, tiles);
   if (channels_last_ || !e_.masks()) {
     edge_pixels(block, row, height, inside);
   } else {
