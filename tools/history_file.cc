@@ -73,7 +73,9 @@ Error history_error(const std::string& path, temper_status status) {
     case TEMPER_BAD_VERSION:
       return {status, path + ": a history of another version; it was left as it is. Start another with --history FILE"};
     case TEMPER_BAD_DATA:
-      return {status, path + ": not a history; it was left as it is. Name another with --history FILE"};
+      return {status, path +
+                          ": not a history; it was left as it is. Name another with --history FILE (temper merge makes "
+                          "one of a console log or a flash image)"};
     default:
       return {status, path + ": " + temper_status_name(status)};
   }
