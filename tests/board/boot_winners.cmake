@@ -1,26 +1,38 @@
-# What a board learned is pulled off its console, baked, linked into an image of winners alone and booted.
-# cmake -DBUILD=DIR -DFIRMWARE=toolchains/firmware -DTARGET=NAME -DTEMPER=temper -P boot_winners.cmake
+# The way of a result off a board and back: first_boot tunes in the emulator, `temper bake` reads its console, winners_boot ships what it
+# found, opens it as tuned on this device and gets every result right, twice the same.
+# cmake -DROOT=SOURCES -DBUILD=DIR of the firmware -DTARGET=cortex-m4 -DTEMPER=temper -DSCRATCH=DIR -P boot_winners.cmake
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/expect_lines.cmake)
-set(folder ${BUILD}/winners)
-file(MAKE_DIRECTORY ${folder})
-function(run printed)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors TIMEOUT 250)
+
+function(run what output)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err TIMEOUT 240)
   if(NOT status EQUAL 0)
-    without_dump("${output}${errors}" shown)
-    message(FATAL_ERROR "${shown}\n${ARGN} ended with ${status}")
+    message(FATAL_ERROR "${out}${err}\n${what} ended with ${status}")
   endif()
-  set(${printed} "${output}${errors}" PARENT_SCOPE)
+  set(${output} "${out}${err}" PARENT_SCOPE)
 endfunction()
 
-run(console ${BUILD}/emulate ${BUILD}/first_boot.elf boots=1 trials-per-workload=8 plain=0)
-file(WRITE ${folder}/boot.log "${console}")
-run(baked ${TEMPER} bake ${folder}/boot.log --network ds_cnn --target ${TARGET} -o ${folder}/ds_cnn)
-run(configured ${CMAKE_COMMAND} -S ${FIRMWARE} -B ${folder}/build -G Ninja -DCMAKE_BUILD_TYPE=Release
-  -DCMAKE_TOOLCHAIN_FILE=${FIRMWARE}/../${TARGET}.cmake -DTEMPER_WINNERS_ARCHIVE=${folder}/ds_cnn.a -DTEMPER_WINNERS_NAME=ds_cnn)
-run(built ${CMAKE_COMMAND} --build ${folder}/build --target winners_boot)
-run(booted ${folder}/build/emulate ${folder}/build/winners_boot.elf)
-message(NOTICE "${baked}${booted}")
+file(REMOVE_RECURSE ${SCRATCH})
+file(MAKE_DIRECTORY ${SCRATCH})
+run("the first boot" console ${BUILD}/emulate ${BUILD}/first_boot.elf)
+file(WRITE ${SCRATCH}/console.log "${console}")
+run("temper bake" baked ${TEMPER} bake ${SCRATCH}/console.log --network ds_cnn --target ${TARGET} -o ${SCRATCH}/ds_cnn)
+message(NOTICE "${baked}")
+if(baked MATCHES "have no commit")
+  message(FATAL_ERROR "the board committed a result for every workload, and bake did not find all of them")
+endif()
+run("configuring" ignored ${CMAKE_COMMAND} -S ${ROOT}/toolchains/firmware -B ${SCRATCH}/firmware -G Ninja -DCMAKE_BUILD_TYPE=Release
+  -DCMAKE_TOOLCHAIN_FILE=${ROOT}/toolchains/${TARGET}.cmake -DTEMPER_WINNERS_ARCHIVE=${SCRATCH}/ds_cnn.a
+  -DTEMPER_WINNERS_NAME=ds_cnn)
+run("building" ignored ${CMAKE_COMMAND} --build ${SCRATCH}/firmware --target winners_boot)
+run("the boot of winners" printed ${BUILD}/emulate ${SCRATCH}/firmware/winners_boot.elf)
+message(NOTICE "${printed}")
+run("the boot of winners" again ${BUILD}/emulate ${SCRATCH}/firmware/winners_boot.elf)
+if(NOT printed STREQUAL again)
+  message(FATAL_ERROR "a second run printed something else:\n${again}")
+endif()
+expect_lines("${printed}" "winners: tuned on this device\n")
 foreach(workload conv_1 depthwise_1 pointwise_1 dense)
-  expect_lines("${booted}" "winners: tuned on this device\n" "${workload}: [1-9][0-9]* ns, [0-9]+ times, winner" "done\n")
+  expect_lines("${printed}" "${workload}: [1-9][0-9]* ns, [0-9]+ times, winner\n")
 endforeach()
+expect_lines("${printed}" "total: [1-9][0-9]* ns[^\n]*\n" "done\n")

@@ -51,8 +51,3 @@ foreach(vice message IN ZIP_LISTS vices messages)
     COMMAND ${check_symbols} -DARCHIVE=${CMAKE_CURRENT_BINARY_DIR}/vices/libvice_${vice}.a ${check_script})
   set_tests_properties(board_check_notices_${vice} PROPERTIES PASS_REGULAR_EXPRESSION "${message}")
 endforeach()
-
-add_test(NAME board_winners_alone_boot_tuned
-  COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/cortex-m4 -DFIRMWARE=${PROJECT_SOURCE_DIR}/toolchains/firmware
-          -DTARGET=cortex-m4 -DTEMPER=$<TARGET_FILE:temper> -P ${CMAKE_CURRENT_SOURCE_DIR}/boot_winners.cmake)
-set_tests_properties(board_winners_alone_boot_tuned PROPERTIES TIMEOUT 600)
