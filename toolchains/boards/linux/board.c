@@ -75,9 +75,9 @@ const temper_port* board_port(void) {
 
 const char* board_name(void) { return "linux"; }
 
-// Of the core, what the kernels are compiled for counts; of the rest, what the machine tells.
 const temper_default_functions* const board_defaults = &temper_probed_defaults;
 
+// Of the core, what the kernels are compiled for counts; of the rest, what the machine tells.
 void board_facts(temper_facts* facts) {
   static const temper_fact kFact[] = {TEMPER_FACT_VECTOR_LANES, TEMPER_FACT_VECTOR_REGISTERS, TEMPER_FACT_FMA_LATENCY,
                                       TEMPER_FACT_FMA_PER_CYCLE};
