@@ -9,6 +9,7 @@
 #include <string>
 
 #include "codegen/kernel_pack.h"
+#include "runtime/pack_view.h"
 #include "temper/port_linux.h"
 #include "temper/temper.h"
 
