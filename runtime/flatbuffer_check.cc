@@ -57,19 +57,19 @@ class Checker {
 
   bool field(const FieldRule& rule, uint32_t table_at, uint32_t offset, uint32_t table_bytes) {
     if (offset == 0) {
-      return rule.presence == Presence::kOptional;
+      return rule.presence() == Presence::kOptional;
     }
-    const bool is_inline = rule.kind == FieldKind::kInline;
+    const bool is_inline = rule.kind() == FieldKind::kInline;
     const uint32_t bytes = is_inline ? rule.bytes : 4;
     const uint32_t at = table_at + offset;
-    if (offset < 4 || offset + bytes > table_bytes || at % (is_inline ? rule.detail : 4) != 0) {
+    if (offset < 4 || offset + bytes > table_bytes || at % (is_inline ? rule.detail() : 4) != 0) {
       return false;
     }
     if (is_inline) {
       return true;
     }
     uint32_t target;
-    return follow(at, &target) && (rule.kind == FieldKind::kTable ? table(target, rule.detail) : vector(rule, target));
+    return follow(at, &target) && (rule.kind() == FieldKind::kTable ? table(target, rule.detail()) : vector(rule, target));
   }
 
   // The position that the offset stored at `at` leads to; its first four bytes are inside.
@@ -92,16 +92,16 @@ class Checker {
     if (static_cast<uint64_t>(count) * rule.bytes > room) {
       return false;
     }
-    if (rule.kind == FieldKind::kString) {
+    if (rule.kind() == FieldKind::kString) {
       return terminated(at);
     }
-    if (rule.kind == FieldKind::kVector) {
-      return first % rule.detail == 0;
+    if (rule.kind() == FieldKind::kVector) {
+      return first % rule.detail() == 0;
     }
     for (uint32_t i = 0; i < count; ++i) {
       uint32_t target;
       if (!follow(first + 4 * i, &target) ||
-          !(rule.kind == FieldKind::kStringVector ? terminated(target) : table(target, rule.detail))) {
+          !(rule.kind() == FieldKind::kStringVector ? terminated(target) : table(target, rule.detail()))) {
         return false;
       }
     }

@@ -16,24 +16,30 @@ enum class Presence : uint8_t { kOptional, kRequired };
 
 /// One field of a table, in the order of its id in the schema.
 struct FieldRule {
-  FieldKind kind;
-  Presence presence;
+  uint8_t packed;  ///< kind, presence and detail in two bytes altogether: flash is scarce
   uint8_t bytes;   ///< kInline: of the scalar or struct; kVector: of one element; tables: unused
-  uint8_t detail;  ///< kInline, kVector: alignment; kTable, kTableVector: index of the table in the schema
+
+  constexpr FieldKind kind() const { return static_cast<FieldKind>(packed & 7u); }
+  constexpr Presence presence() const { return static_cast<Presence>(packed >> 3 & 1u); }
+  /// kInline, kVector: alignment; kTable, kTableVector: index of the table in the schema. Below 16.
+  constexpr uint8_t detail() const { return packed >> 4; }
 };
 
-constexpr FieldRule scalar_field(uint8_t bytes) { return {FieldKind::kInline, Presence::kOptional, bytes, bytes}; }
+constexpr FieldRule field_rule(FieldKind kind, uint8_t bytes, uint8_t detail) {
+  return {static_cast<uint8_t>(static_cast<uint32_t>(kind) | 8u | static_cast<uint32_t>(detail) << 4), bytes};
+}
+constexpr FieldRule optional(FieldRule rule) { return {static_cast<uint8_t>(rule.packed & ~8u), rule.bytes}; }
+constexpr FieldRule scalar_field(uint8_t bytes) { return optional(field_rule(FieldKind::kInline, bytes, bytes)); }
 constexpr FieldRule struct_field(uint8_t bytes, uint8_t alignment) {
-  return {FieldKind::kInline, Presence::kRequired, bytes, alignment};
+  return field_rule(FieldKind::kInline, bytes, alignment);
 }
-constexpr FieldRule string_field() { return {FieldKind::kString, Presence::kRequired, 1, 1}; }
+constexpr FieldRule string_field() { return field_rule(FieldKind::kString, 1, 1); }
 constexpr FieldRule vector_field(uint8_t bytes, uint8_t alignment) {
-  return {FieldKind::kVector, Presence::kRequired, bytes, alignment};
+  return field_rule(FieldKind::kVector, bytes, alignment);
 }
-constexpr FieldRule table_field(uint8_t table) { return {FieldKind::kTable, Presence::kRequired, 4, table}; }
-constexpr FieldRule tables_field(uint8_t table) { return {FieldKind::kTableVector, Presence::kRequired, 4, table}; }
-constexpr FieldRule strings_field() { return {FieldKind::kStringVector, Presence::kRequired, 4, 1}; }
-constexpr FieldRule optional(FieldRule rule) { return {rule.kind, Presence::kOptional, rule.bytes, rule.detail}; }
+constexpr FieldRule table_field(uint8_t table) { return field_rule(FieldKind::kTable, 4, table); }
+constexpr FieldRule tables_field(uint8_t table) { return field_rule(FieldKind::kTableVector, 4, table); }
+constexpr FieldRule strings_field() { return field_rule(FieldKind::kStringVector, 4, 1); }
 
 /// The fields of table t are fields[starts[t]] to fields[starts[t + 1] - 1]; table 0 is the root. No table contains
 /// itself.

@@ -1,5 +1,8 @@
 #include "runtime/pack_view.h"
 
+#include <cstddef>
+#include <cstring>
+
 #include "runtime/flatbuffer_check.h"
 #include "runtime/flatbuffers_config.h"
 
@@ -34,44 +37,64 @@ constexpr FlatbufferRules kRules = {"TMPK", kFields, kStarts};
 
 constexpr uint32_t kMaxElements = 1u << 29;  // a tensor of f32 stays below 2^31 bytes
 
-// A field of any table. Generated accessors come one function a type; these come once.
-using FieldOffset = flatbuffers::voffset_t;
+// Where each field of kFields goes in its view.
+#define TEMPER_TO(view, member) static_cast<uint8_t>(offsetof(view, member))
+constexpr uint8_t kPlaces[] = {
+    TEMPER_TO(PackView::Root, version), TEMPER_TO(PackView::Root, feature_version), TEMPER_TO(PackView::Root, target),
+    TEMPER_TO(PackView::Root, pack_hash), TEMPER_TO(PackView::Root, templates), TEMPER_TO(PackView::Root, workloads),
+    TEMPER_TO(PackView::Root, variants), TEMPER_TO(PackView::Root, facts),
+    // Template
+    TEMPER_TO(TemplateView, id), TEMPER_TO(TemplateView, version), TEMPER_TO(TemplateView, name),
+    TEMPER_TO(TemplateView, dim_count), TEMPER_TO(TemplateView, knobs), TEMPER_TO(TemplateView, constants),
+    TEMPER_TO(TemplateView, programs[0]), TEMPER_TO(TemplateView, programs[1]), TEMPER_TO(TemplateView, programs[2]),
+    TEMPER_TO(TemplateView, programs[3]), TEMPER_TO(TemplateView, programs[4]),
+    // Knob
+    TEMPER_TO(Knob, id), TEMPER_TO(Knob, kind), TEMPER_TO(Knob, values), TEMPER_TO(Knob, name),
+    // Program
+    TEMPER_TO(Program, code), TEMPER_TO(Program, outputs),
+    // Workload
+    TEMPER_TO(WorkloadView, key), TEMPER_TO(WorkloadView, template_index), TEMPER_TO(WorkloadView, name),
+    TEMPER_TO(WorkloadView, dims), TEMPER_TO(WorkloadView, elements), TEMPER_TO(WorkloadView, constants),
+    TEMPER_TO(WorkloadView, count), TEMPER_TO(WorkloadView, digest), TEMPER_TO(WorkloadView, flops),
+    TEMPER_TO(WorkloadView, default_values),
+    // Variant
+    TEMPER_TO(VariantView, template_index), TEMPER_TO(VariantView, values), TEMPER_TO(VariantView, kernel)};
+#undef TEMPER_TO
+static_assert(sizeof kPlaces == sizeof kFields / sizeof *kFields, "one place per field");
+static_assert(sizeof(TemplateView) <= UINT8_MAX && sizeof(WorkloadView) <= UINT8_MAX, "places fit");
+static_assert(offsetof(WorkloadView, elements_listed) == offsetof(WorkloadView, elements) + sizeof(void*),
+              "read as one span");
 
-[[gnu::noinline]] const uint8_t* pointer_at(const void* table, FieldOffset field) {
-  return static_cast<const flatbuffers::Table*>(table)->GetPointer<const uint8_t*>(field);
-}
-
-[[gnu::noinline]] Span<const uint8_t> bytes_at(const void* table, FieldOffset field) {
-  const uint8_t* const vector = pointer_at(table, field);
-  if (vector == nullptr) {
-    return {};
+// Copies the fields that a table has into its view, which is all zeros before: numbers as they are, texts as pointers,
+// lists as spans, programs whole. Generated accessors come one function a type; this comes once.
+void read_table(const uint8_t* at, TableIndex which, void* view) {
+  const auto* const table = reinterpret_cast<const flatbuffers::Table*>(at);
+  flatbuffers::voffset_t entry = 4;
+  for (uint32_t i = kStarts[which]; i < kStarts[which + 1]; ++i, entry += 2) {
+    const uint8_t* from = table->GetAddressOf(entry);
+    if (from == nullptr) {
+      continue;
+    }
+    uint8_t* const to = static_cast<uint8_t*>(view) + kPlaces[i];
+    const FieldRule& rule = kFields[i];
+    if (rule.kind() == FieldKind::kInline) {
+      std::memcpy(to, from, rule.bytes);
+      continue;
+    }
+    from += flatbuffers::ReadScalar<uint32_t>(from);
+    if (rule.kind() == FieldKind::kTable) {
+      read_table(from, static_cast<TableIndex>(rule.detail()), to);
+      continue;
+    }
+    const Span<const uint8_t> list{from + sizeof(uint32_t), flatbuffers::ReadScalar<uint32_t>(from)};
+    std::memcpy(to, &list, rule.kind() == FieldKind::kString ? sizeof list.data : sizeof list);
   }
-  return {vector + sizeof(uint32_t), flatbuffers::ReadScalar<uint32_t>(vector)};
-}
-
-// The elements of a vector, none where it is absent.
-template <class T>
-Span<const T> list_at(const void* table, FieldOffset field) {
-  const Span<const uint8_t> bytes = bytes_at(table, field);
-  return {reinterpret_cast<const T*>(bytes.data), bytes.size};
 }
 
 // Of a vector of tables, `index` below its size.
-[[gnu::noinline]] const void* table_at(const void* table, FieldOffset field, uint32_t index) {
-  using Tables = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::Table>>;
-  return reinterpret_cast<const Tables*>(pointer_at(table, field))->Get(index);
-}
-
-uint32_t count_at(const void* table, FieldOffset field) { return static_cast<uint32_t>(bytes_at(table, field).size); }
-
-const char* text_at(const void* table, FieldOffset field) {
-  return reinterpret_cast<const char*>(pointer_at(table, field) + sizeof(uint32_t));
-}
-
-const format::Pack* pack_of(const void* root) { return static_cast<const format::Pack*>(root); }
-
-const format::Knob* knob_of(const void* template_table, uint32_t index) {
-  return static_cast<const format::Knob*>(table_at(template_table, format::Template::VT_KNOBS, index));
+const uint8_t* table_of(Span<const uint32_t> offsets, uint32_t index) {
+  const uint32_t* const at = offsets.data + index;
+  return reinterpret_cast<const uint8_t*>(at) + *at;
 }
 
 bool contains(Span<const uint16_t> values, uint16_t wanted) {
@@ -86,24 +109,22 @@ bool contains(Span<const uint16_t> values, uint16_t wanted) {
 // What FlatBuffers' own rules cannot know.
 PackFault check_knobs(const TemplateView& view) {
   for (uint32_t i = 0; i < view.knob_count; ++i) {
-    const format::Knob* const knob = knob_of(view.table, i);
-    const Span<const uint16_t> values = list_at<uint16_t>(knob, format::Knob::VT_VALUES);
+    const Knob knob = view.knob(i);
     int32_t last = -1;
-    for (const uint16_t value : values) {
+    for (const uint16_t value : knob.values) {
       if (value <= last) {
         return PackFault::kKnobValues;
       }
       last = value;
     }
-    if (last < 0 || values.size > kMaxKnobValues) {
+    if (last < 0 || knob.values.size > kMaxKnobValues) {
       return PackFault::kKnobValues;
     }
-    const KnobKind kind = i < view.compile_knob_count ? KnobKind::kCompile : KnobKind::kRun;
-    if (static_cast<KnobKind>(knob->kind()) != kind) {
+    if (knob.kind != (i < view.compile_knob_count ? KnobKind::kCompile : KnobKind::kRun)) {
       return PackFault::kKnobKind;
     }
     for (uint32_t other = 0; other < i; ++other) {
-      if (knob_of(view.table, other)->id() == knob->id()) {
+      if (view.knob_id(other) == knob.id) {
         return PackFault::kKnobId;
       }
     }
@@ -131,7 +152,7 @@ PackFault check_programs(const TemplateView& view) {
 
 PackFault check_template(const PackView& pack, uint32_t index) {
   const TemplateView view = pack.get_template(index);
-  if (count_at(view.table, format::Template::VT_KNOBS) > TEMPER_MAX_KNOBS) {
+  if (view.knobs.size > TEMPER_MAX_KNOBS) {
     return PackFault::kKnobCount;
   }
   if (view.dim_count > TEMPER_MAX_DIMS) {
@@ -164,11 +185,12 @@ PackFault check_workload(const PackView& pack, uint32_t index) {
   if (workload.dims.size != view.dim_count) {
     return PackFault::kWorkloadDims;
   }
-  if (workload.elements[TEMPER_OUT] == 0 || workload.constants >> TEMPER_TENSOR_COUNT != 0) {
+  if (workload.elements_listed < TEMPER_TENSOR_COUNT || workload.elements[TEMPER_OUT] == 0 ||
+      workload.constants >> TEMPER_TENSOR_COUNT != 0) {
     return PackFault::kWorkloadTensors;
   }
-  for (const uint32_t size : workload.elements) {
-    if (size >= kMaxElements) {
+  for (uint32_t i = 0; i < TEMPER_TENSOR_COUNT; ++i) {
+    if (workload.elements[i] >= kMaxElements) {
       return PackFault::kWorkloadTensorSize;
     }
   }
@@ -234,98 +256,59 @@ uint32_t largest_scratch(const PackView& pack, uint32_t programs) {
 }  // namespace
 
 Knob TemplateView::knob(uint32_t index) const {
-  const format::Knob* const knob = knob_of(table, index);
-  return {knob->id(), static_cast<KnobKind>(knob->kind()), list_at<uint16_t>(knob, format::Knob::VT_VALUES),
-          text_at(knob, format::Knob::VT_NAME)};
+  Knob view{};
+  read_table(table_of(knobs, index), kKnobTable, &view);
+  return view;
 }
 
-uint16_t TemplateView::knob_id(uint32_t knob) const { return knob_of(table, knob)->id(); }
+uint16_t TemplateView::knob_id(uint32_t index) const { return knob(index).id; }
 
-Span<const uint16_t> TemplateView::values(uint32_t knob) const {
-  return list_at<uint16_t>(knob_of(table, knob), format::Knob::VT_VALUES);
-}
+Span<const uint16_t> TemplateView::values(uint32_t index) const { return knob(index).values; }
 
 PackFault PackView::verify(const temper_pack& pack, PackView* out) {
   *out = PackView();
-  if (!check_flatbuffer({static_cast<const uint8_t*>(pack.data), pack.data_bytes}, kRules).ok()) {
+  const uint8_t* const data = static_cast<const uint8_t*>(pack.data);
+  if (!check_flatbuffer({data, pack.data_bytes}, kRules).ok()) {
     return PackFault::kStructure;
   }
-  PackView view;
-  view.root_ = flatbuffers::GetRoot<format::Pack>(pack.data);
-  view.kernels_ = pack.kernels;
-  const PackFault fault =
-      pack_of(view.root_)->version() == kPackVersion ? check_semantics(view, pack) : PackFault::kVersion;
+  out->kernels_ = pack.kernels;
+  read_table(data + flatbuffers::ReadScalar<uint32_t>(data), kPackTable, &out->root_);
+  const PackFault fault = out->root_.version == kPackVersion ? check_semantics(*out, pack) : PackFault::kVersion;
   if (fault != PackFault::kNone) {
-    return fault;
+    *out = PackView();
   }
-  *out = view;
   return fault;
 }
 
-uint32_t PackView::pack_hash() const { return pack_of(root_)->pack_hash(); }
-uint16_t PackView::feature_version() const { return pack_of(root_)->feature_version(); }
-const char* PackView::target() const { return text_at(root_, format::Pack::VT_TARGET); }
-Span<const int32_t> PackView::facts() const { return list_at<int32_t>(root_, format::Pack::VT_FACTS); }
-uint32_t PackView::template_count() const { return count_at(root_, format::Pack::VT_TEMPLATES); }
-uint32_t PackView::workload_count() const { return count_at(root_, format::Pack::VT_WORKLOADS); }
-uint32_t PackView::variant_count() const { return count_at(root_, format::Pack::VT_VARIANTS); }
-
 TemplateView PackView::get_template(uint32_t index) const {
-  const auto* table = static_cast<const format::Template*>(table_at(root_, format::Pack::VT_TEMPLATES, index));
   TemplateView view{};
-  view.id = table->id();
-  view.version = table->version();
-  view.name = text_at(table, format::Template::VT_NAME);
-  view.dim_count = table->dim_count();
-  view.knob_count = static_cast<uint8_t>(count_at(table, format::Template::VT_KNOBS));
-  view.constants = list_at<int32_t>(table, format::Template::VT_CONSTANTS);
-  for (uint32_t i = 0; i < kProgramCount; ++i) {
-    const uint8_t* const program = pointer_at(table, static_cast<FieldOffset>(format::Template::VT_CONSTRAINT + 2 * i));
-    if (program != nullptr) {
-      view.programs[i].code = list_at<Instruction>(program, format::Program::VT_INSTRUCTIONS);
-      view.programs[i].outputs = list_at<uint8_t>(program, format::Program::VT_OUTPUTS);
-    }
-  }
-  view.table = table;
-  while (view.compile_knob_count < view.knob_count &&
-         knob_of(table, view.compile_knob_count)->kind() == format::KnobKind::Compile) {
+  read_table(table_of(root_.templates, index), kTemplateTable, &view);
+  view.knob_count = static_cast<uint8_t>(view.knobs.size);
+  while (view.compile_knob_count < view.knob_count && view.knob(view.compile_knob_count).kind == KnobKind::kCompile) {
     ++view.compile_knob_count;
   }
   return view;
 }
 
 WorkloadView PackView::workload(uint32_t index) const {
-  const auto* table = static_cast<const format::Workload*>(table_at(root_, format::Pack::VT_WORKLOADS, index));
   WorkloadView view{};
-  view.key = table->key();
-  view.name = text_at(table, format::Workload::VT_NAME);
-  view.template_index = table->template_index();
-  view.dims = list_at<int32_t>(table, format::Workload::VT_DIMS);
-  const Span<const uint32_t> elements = list_at<uint32_t>(table, format::Workload::VT_ELEMENTS);
-  for (uint32_t i = 0; i < TEMPER_TENSOR_COUNT && i < elements.size; ++i) {
-    view.elements[i] = elements[i];
-  }
-  view.constants = table->constants();
-  view.count = table->count();
-  view.digest = table->digest();
-  view.flops = table->flops();
-  view.default_values = list_at<uint16_t>(table, format::Workload::VT_DEFAULT_VALUES);
+  read_table(table_of(root_.workloads, index), kWorkloadTable, &view);
   return view;
 }
 
 uint32_t PackView::find_workload(uint64_t key) const {
   const uint32_t count = workload_count();
   uint32_t index = 0;
-  while (index < count &&
-         static_cast<const format::Workload*>(table_at(root_, format::Pack::VT_WORKLOADS, index))->key() != key) {
+  while (index < count && workload(index).key != key) {
     ++index;
   }
   return index;
 }
 
 VariantView PackView::variant(uint32_t index) const {
-  const auto* table = static_cast<const format::Variant*>(table_at(root_, format::Pack::VT_VARIANTS, index));
-  return {table->template_index(), list_at<uint16_t>(table, format::Variant::VT_VALUES), table->kernel()};
+  VariantView view{};
+  read_table(table_of(root_.variants, index), kVariantTable, &view);
+  return view;
 }
 
 temper_kernel PackView::kernel(uint32_t index) const { return kernels_ == nullptr ? nullptr : kernels_[index]; }

@@ -34,7 +34,7 @@ struct TemplateView {
   uint8_t dim_count, knob_count, compile_knob_count;
   Span<const int32_t> constants;
   Program programs[kProgramCount];
-  const void* table;  ///< the FlatBuffers table, for knob()
+  Span<const uint32_t> knobs;  ///< offsets of FlatBuffers tables, for knob()
 
   const Program& constraint() const { return programs[0]; }
   const Program& defaults() const { return programs[1]; }  ///< no outputs: each workload has default values
@@ -51,8 +51,9 @@ struct WorkloadView {
   const char* name;
   uint32_t template_index;
   Span<const int32_t> dims;
-  uint32_t elements[TEMPER_TENSOR_COUNT];  ///< 0: absent
-  uint8_t constants;                       ///< bit per temper_tensor
+  const uint32_t* elements;  ///< by temper_tensor; 0: absent
+  size_t elements_listed;    ///< at least TEMPER_TENSOR_COUNT
+  uint8_t constants;         ///< bit per temper_tensor
   uint16_t count;
   uint32_t digest;  ///< 0: unknown
   uint64_t flops;
@@ -105,14 +106,15 @@ class PackView {
   /// nullptr.
   static Status open(const temper_pack& pack, PackView* out, const char** reason);
 
-  uint32_t pack_hash() const;
-  uint16_t feature_version() const;
-  const char* target() const;
+  uint32_t pack_hash() const { return root_.pack_hash; }
+  uint16_t feature_version() const { return root_.feature_version; }
+  const char* target() const { return root_.target; }
   /// Nominal facts of the machine that the pack was made for, by temper_fact; empty when it tells none.
-  Span<const int32_t> facts() const;
-  uint32_t template_count() const;
-  uint32_t workload_count() const;
-  uint32_t variant_count() const;  ///< 0: the runner builds any config
+  Span<const int32_t> facts() const { return root_.facts; }
+  uint32_t template_count() const { return static_cast<uint32_t>(root_.templates.size); }
+  uint32_t workload_count() const { return static_cast<uint32_t>(root_.workloads.size); }
+  /// 0: the runner builds any config.
+  uint32_t variant_count() const { return static_cast<uint32_t>(root_.variants.size); }
   TemplateView get_template(uint32_t index) const;
   WorkloadView workload(uint32_t index) const;
   uint32_t find_workload(uint64_t key) const;  ///< workload_count() when there is none with this key
@@ -121,11 +123,19 @@ class PackView {
   uint32_t scratch_values() const;     ///< what Scratch::values holds: knobs and program of the template with most
   uint32_t scratch_intervals() const;  ///< what Scratch::intervals holds: the same of constraints alone
   uint32_t longest_knob_list() const;
-  uint32_t most_knobs() const;                ///< of any template
-  const void* root() const { return root_; }  ///< format::Pack; nullptr before open
+  uint32_t most_knobs() const;  ///< of any template
+
+  /// The pack's own fields; lists of tables as offsets.
+  struct Root {
+    uint16_t version, feature_version;
+    uint32_t pack_hash;
+    const char* target;
+    Span<const uint32_t> templates, workloads, variants;
+    Span<const int32_t> facts;
+  };
 
  private:
-  const void* root_ = nullptr;
+  Root root_{};
   const temper_kernel* kernels_ = nullptr;
 };
 

@@ -172,7 +172,7 @@ TEST_CASE("facts, defaults and left-out programs are what a pack for nominal fac
   PackParts parts;
   const Result<std::vector<uint8_t>> bytes = write_pack(network->workloads, options, &parts);
   Opened pack(bytes);
-  const auto* root = static_cast<const format::Pack*>(pack.view.root());
+  const auto* root = flatbuffers::GetRoot<format::Pack>(pack.words.data());
   REQUIRE(root->facts() != nullptr);
   CHECK(root->facts()->size() == TEMPER_FACT_COUNT);
   CHECK(root->facts()->Get(TEMPER_FACT_CLOCK_KHZ) == 25000);
