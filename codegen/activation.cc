@@ -19,8 +19,7 @@ ActivationBounds::ActivationBounds(Emitter& emitter, const EpilogueStage& epilog
       Value* none = llvm::ConstantFP::getInfinity(e_.float_type(), which == 0);
       Value* relu = which == 0 ? llvm::ConstantFP::get(e_.float_type(), 0.0) : none;
       Value* clips = e_.equal(kind, static_cast<int64_t>(Activation::kClip));
-      return b.CreateSelect(e_.equal(kind, static_cast<int64_t>(Activation::kRelu)), relu,
-                            b.CreateSelect(clips, given, none));
+      return e_.select(e_.equal(kind, static_cast<int64_t>(Activation::kRelu)), relu, e_.select(clips, given, none));
     });
   }
 }
@@ -56,8 +55,8 @@ ActivationBounds ActivationBounds::only_if(Value* condition) const {
   ActivationBounds chosen = *this;
   for (int which = 0; which < 2; ++which) {
     Value* none = llvm::ConstantFP::getInfinity(e_.float_type(), which == 0);
-    chosen.bounds_[which] = e_.builder().CreateSelect(condition, bounds_[which], none);
-    chosen.bounds_any_[which] = e_.builder().CreateAnd(condition, bounds_any_[which]);
+    chosen.bounds_[which] = e_.select(condition, bounds_[which], none);
+    chosen.bounds_any_[which] = e_.both(condition, bounds_any_[which]);
   }
   return chosen;
 }

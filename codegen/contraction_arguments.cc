@@ -1,6 +1,8 @@
 // The register tile of a contraction whose sizes are arguments. The usual tile (all of its rows and columns) begins
 // with what it adds to and ends in registers; any other leaves its sums on the stack, from where one loop finishes
 // them: a tenth of the code of doing everything for every tail.
+#include <algorithm>
+
 #include "codegen/lower_contraction.h"
 #include "schedules/nests.h"
 
@@ -8,14 +10,24 @@ namespace temper {
 
 using llvm::Value;
 
+// Pieces of an axis are whole tiles: where its size is known, so is what a tile finds left, unless it may be cut.
+void ContractionLowering::settle(AxisId axis, int64_t tile) {
+  int64_t whole = 0;
+  if (Emitter::known(extent(axis), &whole) && (whole % tile == 0 || whole < tile)) {
+    axes_[axis].left = e_.integer(std::min(whole, tile));
+  }
+}
+
 // Rows in place step back so that the last tile ends with the matrix, which has at least tile m rows: a constraint of
 // the space. Packed tiles are whole anyway.
 void ContractionLowering::tile_of_arguments() {
   llvm::IRBuilder<>& b = e_.builder();
+  settle(kAxisM, tile_m_);
+  settle(kAxisN, width());
   AxisState& m = axes_[kAxisM];
   Value *left = axes_[kAxisN].left, *cut = e_.less(left, e_.integer(width()));
   const bool in_place = b_.layout == PackLayout::kInPlace;
-  const bool free_masks = e_.masks() && e_.lanes() == 16;  // those of AVX-512
+  const bool free_masks = e_.masks() && e_.lanes() == 16 && !Emitter::is(cut, 0);  // those of AVX-512
   skipped_rows_ =
       a_.layout == PackLayout::kInPlace && tile_m_ > 1 ? e_.sub(e_.integer(tile_m_), m.left) : e_.integer(0);
   Tile full{{}, vectors_, {}, free_masks};
@@ -25,9 +37,8 @@ void ContractionLowering::tile_of_arguments() {
   for (int32_t v = 0; free_masks && v < vectors_; ++v) {
     full.masks.push_back(e_.lane_mask(left, v));
   }
-  Value* buffer = e_.stack(static_cast<int64_t>(width()) * tile_m_);
   Value* usual = e_.equal(m.left, tile_m_);
-  usual = free_masks ? usual : b.CreateAnd(usual, b.CreateNot(cut));
+  usual = free_masks ? usual : e_.both(usual, b.CreateNot(cut));
   usual = e_.lanes() == 1 && !e_.bare_metal() ? b.getFalse() : usual;
   const auto wide = [&] {
     start_usual(full, usual);
@@ -39,12 +50,12 @@ void ContractionLowering::tile_of_arguments() {
           return Values{b.getTrue()};
         },
         [&] {
-          spill(sums, vectors_, buffer);
+          spill(sums, vectors_, tile_buffer());
           return Values{b.getFalse()};
         });
   };
   const auto narrow = [&] {
-    sum_by_vectors(full.rows, buffer);
+    sum_by_vectors(full.rows, tile_buffer());
     return Values{b.getFalse()};
   };
   // Panels are padded, so that a tile with a part of its last vector is a whole one.
@@ -52,7 +63,7 @@ void ContractionLowering::tile_of_arguments() {
                      : vectors_ == 1         ? b.getFalse()
                                              : e_.less(left, e_.integer((vectors_ - 1) * e_.lanes() + 1));
   Value* finished = e_.choose(is_narrow, narrow, wide).front();
-  e_.when(b.CreateNot(finished), [&] { finish_from(buffer); });
+  e_.when(b.CreateNot(finished), [&] { finish_from(tile_buffer()); });
   skipped_rows_ = e_.integer(0);
 }
 
@@ -84,6 +95,11 @@ void ContractionLowering::spill(const Values& sums, int32_t vectors, Value* to) 
   }
 }
 
+Value* ContractionLowering::tile_buffer() {
+  buffer_ = buffer_ == nullptr ? e_.stack(static_cast<int64_t>(width()) * tile_m_) : buffer_;
+  return buffer_;
+}
+
 Value* ContractionLowering::zeros() {
   if (zeros_ == nullptr) {
     zeros_ = e_.stack(width());
@@ -101,7 +117,7 @@ Value* ContractionLowering::zeros() {
 Value* ContractionLowering::pick(Value* condition, Value* pointer) {
   int64_t known = 0;
   const bool always = Emitter::known(condition, &known) && known != 0;
-  return always ? pointer : e_.builder().CreateSelect(condition, pointer, zeros());
+  return always ? pointer : e_.select(condition, pointer, zeros());
 }
 
 // Where the bias of the tile's first row or column is, if it is of this kind.
@@ -118,16 +134,16 @@ void ContractionLowering::start_usual(Tile& tile, Value* usual) {
   }
   Value* out = e_.offset(e_.tensor(TEMPER_OUT), e_.add(entry_out_, affine(out_, {kAxisM, kAxisN})));
   Value* first = first_pass();
-  Value* later = b.CreateAnd(usual, b.CreateNot(first));
-  tile.start = pick(usual, b.CreateSelect(first, bias_of(kBiasAlongN), out));
-  tile.start_step = b.CreateSelect(later, e_.amount(*out_.stride(kAxisM)), e_.integer(0));
+  Value* later = e_.both(usual, b.CreateNot(first));
+  tile.start = pick(usual, e_.select(first, bias_of(kBiasAlongN), out));
+  tile.start_step = e_.select(later, e_.amount(*out_.stride(kAxisM)), e_.integer(0));
 }
 
 void ContractionLowering::finish_usual(const Tile& tile, Values sums) {
   llvm::IRBuilder<>& b = e_.builder();
   const size_t vectors = static_cast<size_t>(tile.vectors);
   Value *at = e_.add(entry_out_, affine(out_, {kAxisM, kAxisN})), *stride = e_.amount(*out_.stride(kAxisM));
-  Value *last = last_pass(), *adds = b.CreateAnd(last, b.CreateNot(e_.equal(e_.amount(nest_.epilogue().addend), 0)));
+  Value *last = last_pass(), *adds = e_.both(last, b.CreateNot(e_.equal(e_.amount(nest_.epilogue().addend), 0)));
   const auto mask = [&](size_t v) { return tile.masks.empty() ? nullptr : tile.masks[v]; };
   const auto place = [&](Value* row, size_t v) { return e_.offset(row, static_cast<int64_t>(v) * e_.lanes()); };
   sums = e_.choose(
@@ -143,10 +159,10 @@ void ContractionLowering::finish_usual(const Tile& tile, Values sums) {
       },
       [&] { return sums; });
   // Where B is a constant, n runs over its output channels, and the bias with it.
-  const bool along_m = b_.layout != PackLayout::kConstant;
+  Value* bias_along_m = e_.equal(e_.amount(nest_.epilogue().bias), kBiasAlongM);
+  const bool along_m = b_.layout != PackLayout::kConstant && !Emitter::is(bias_along_m, 0);
   Value* row_bias = along_m ? pick(last, bias_of(kBiasAlongM)) : nullptr;
-  Value* row_step = b.CreateSelect(b.CreateAnd(last, e_.equal(e_.amount(nest_.epilogue().bias), kBiasAlongM)),
-                                   e_.integer(1), e_.integer(0));
+  Value* row_step = e_.select(e_.both(last, bias_along_m), e_.integer(1), e_.integer(0));
   const ActivationBounds bounds = activation_.only_if(last);
   for (size_t i = 0; along_m && i < tile.rows.size(); ++i) {
     Value* added = e_.splat(e_.load(row_bias));
@@ -179,15 +195,23 @@ void ContractionLowering::finish_row(Value* row, Value* buffer) {
   at = e_.add(at, e_.mul(row, e_.amount(*out_.stride(kAxisM))));
   Value* out = e_.offset(e_.tensor(TEMPER_OUT), at);
   Value* adds = b.CreateNot(e_.equal(e_.amount(nest_.epilogue().addend), 0));
-  Value* along_m = b.CreateAnd(last, e_.equal(e_.amount(nest_.epilogue().bias), kBiasAlongM));
-  Value* row_bias = e_.load(pick(along_m, e_.offset(bias_of(kBiasAlongM), row)));
-  const Values terms = {pick(b.CreateNot(first_pass()), out), pick(last, bias_of(kBiasAlongN)),
-                        pick(b.CreateAnd(last, adds), e_.offset(e_.tensor(TEMPER_ADDEND), at))};
+  Value* along_m = e_.both(last, e_.equal(e_.amount(nest_.epilogue().bias), kBiasAlongM));
+  const bool no_row_bias = Emitter::is(along_m, 0);
+  Value* row_bias = no_row_bias ? llvm::ConstantFP::get(e_.float_type(), 0.0)
+                                : e_.load(pick(along_m, e_.offset(bias_of(kBiasAlongM), row)));
+  Values terms = {pick(b.CreateNot(first_pass()), out)};
+  if (!Emitter::is(e_.equal(e_.amount(nest_.epilogue().bias), kBiasAlongN), 0)) {
+    terms.push_back(pick(last, bias_of(kBiasAlongN)));
+  }
+  if (!Emitter::is(adds, 0)) {
+    terms.push_back(pick(e_.both(last, adds), e_.offset(e_.tensor(TEMPER_ADDEND), at)));
+  }
   const ActivationBounds bounds = activation_.only_if(last);
   const auto vectors = [&](Value* from, Value* to, bool part) {
     e_.loop(from, to, e_.integer(e_.lanes()), [&](Value* column) {
       Value* mask = part ? e_.lane_mask(e_.sub(left, column), 0) : nullptr;
-      Value* value = b.CreateFAdd(e_.load_vector(e_.offset(buffer, column)), e_.splat(row_bias));
+      Value* value = e_.load_vector(e_.offset(buffer, column));
+      value = no_row_bias ? value : b.CreateFAdd(value, e_.splat(row_bias));
       for (Value* term : terms) {
         value = b.CreateFAdd(value, e_.load_vector(e_.offset(term, column), mask));
       }
@@ -201,7 +225,8 @@ void ContractionLowering::finish_row(Value* row, Value* buffer) {
   Value* whole = e_.sub(left, e_.mod(left, e_.integer(e_.lanes())));
   vectors(e_.integer(0), whole, false);
   e_.loop(whole, left, e_.integer(1), [&](Value* column) {
-    Value* value = b.CreateFAdd(e_.load(e_.offset(buffer, column)), row_bias);
+    Value* value = e_.load(e_.offset(buffer, column));
+    value = no_row_bias ? value : b.CreateFAdd(value, row_bias);
     for (Value* term : terms) {
       value = b.CreateFAdd(value, e_.load(e_.offset(term, column)));
     }

@@ -177,6 +177,22 @@ Value* Emitter::equal(Value* a, int64_t number) {
   return b_.CreateICmpEQ(a, ConstantInt::getSigned(a->getType(), number));
 }
 
+Value* Emitter::select(Value* condition, Value* yes, Value* no) {
+  int64_t number = 0;
+  if (known(condition, &number)) {
+    return number != 0 ? yes : no;
+  }
+  return yes == no ? yes : b_.CreateSelect(condition, yes, no);
+}
+
+Value* Emitter::both(Value* a, Value* b) {
+  int64_t number = 0;
+  if (known(a, &number)) {
+    return number != 0 ? b : a;
+  }
+  return known(b, &number) ? (number != 0 ? a : b) : b_.CreateAnd(a, b);
+}
+
 Value* Emitter::minimum(Value* a, Value* b) { return a == b ? a : b_.CreateSelect(less(b, a), b, a); }
 
 Value* Emitter::maximum(Value* a, Value* b) { return a == b ? a : b_.CreateSelect(less(a, b), b, a); }

@@ -54,6 +54,10 @@ class Emitter {
   llvm::Value* maximum(llvm::Value* a, llvm::Value* b);
   llvm::Value* less(llvm::Value* a, llvm::Value* b);
   llvm::Value* equal(llvm::Value* a, int64_t number);
+  /// Of any type; a known condition or equal values fold.
+  llvm::Value* select(llvm::Value* condition, llvm::Value* yes, llvm::Value* no);
+  /// a and b, of conditions.
+  llvm::Value* both(llvm::Value* a, llvm::Value* b);
 
   /// for (i = low; i < high; i += step) carried = body(i, carried). Folds where the trip count is known to be 0 or 1.
   Values loop(llvm::Value* low, llvm::Value* high, llvm::Value* step, const Values& carried,

@@ -21,7 +21,8 @@ Result<bool> check_request(const KernelRequest& request, const Target& target) {
   }
   const size_t knobs = gemm ? size_t{kGemmKnobCount} : size_t{kDepthwiseKnobCount};
   const size_t dims = gemm ? size_t{kGemmDimCount} : size_t{kDwDimCount};
-  if (request.knobs.size() != knobs || (request.mode == KernelMode::kBaked && request.dims.size() != dims)) {
+  const bool sized = request.mode == KernelMode::kBaked ? request.dims.size() == dims : request.fixed.size() <= dims;
+  if (request.knobs.size() != knobs || !sized) {
     return Error{TEMPER_UNSUPPORTED,
                  request.symbol + ": wants " + std::to_string(knobs) + " knobs and " + std::to_string(dims) + " dims"};
   }
@@ -44,7 +45,7 @@ Result<bool> lower_gemm(llvm::Module& module, const Target& target, const Kernel
   }
   Emitter emitter(module, target, request.knobs[kKnobLanes]);
   emitter.begin_kernel(request.symbol);
-  ContractionLowering(emitter, *nest, input.dim(kGemmASource)).walk();
+  ContractionLowering(emitter, *nest, input).walk();
   emitter.finish_kernel();
   return true;
 }
@@ -82,7 +83,7 @@ Result<bool> lower_kernel(llvm::Module& module, const Target& target, const Kern
   if (Result<bool> checked = check_request(request, target); !checked) {
     return checked;
   }
-  const NestInput input{request.mode == KernelMode::kBaked ? &request.dims : nullptr, request.knobs};
+  const NestInput input{request.mode == KernelMode::kBaked ? &request.dims : nullptr, request.knobs, &request.fixed};
   return request.template_id == TemplateId::kGemm ? lower_gemm(module, target, request, input)
                                                   : lower_depthwise(module, target, request, input);
 }

@@ -11,8 +11,8 @@
 
 namespace temper {
 
-/// kBaked: dims and every knob are constants of the code. kPack: only compile knobs are; dims and run knobs come from
-/// the arguments.
+/// kBaked: dims and every knob are constants of the code. kPack: only compile knobs and fixed dims are; other dims and
+/// run knobs come from the arguments.
 enum class KernelMode : uint8_t { kBaked, kPack };
 
 struct KernelRequest {
@@ -21,6 +21,7 @@ struct KernelRequest {
   std::vector<int32_t> dims;   ///< kBaked only
   std::vector<int32_t> knobs;  ///< one value per knob; run knobs are ignored in kPack
   std::string symbol;
+  FixedDims fixed = {};  ///< kPack: what all workloads that the kernel will serve share (schedules/fixed_dims.h)
 };
 
 struct ObjectFile {

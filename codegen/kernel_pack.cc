@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/space.h"
+#include "schedules/fixed_dims.h"
 
 namespace temper {
 namespace {
@@ -22,7 +23,7 @@ size_t knob_count(TemplateId id) {
 KernelRequest request_of(const PackVariant& variant, const std::string& symbol) {
   std::vector<int32_t> knobs(variant.values.begin(), variant.values.end());
   knobs.resize(knob_count(variant.template_id), 0);
-  return {variant.template_id, KernelMode::kPack, {}, knobs, symbol};
+  return {variant.template_id, KernelMode::kPack, {}, knobs, symbol, variant.fixed};
 }
 
 /// Compiles each candidate for its size. One that cannot be compiled serves nothing.
@@ -186,6 +187,9 @@ Result<KernelPack> PackMaker::make(const std::function<void(size_t, size_t)>& pr
     return candidates.error();
   }
   set_ = std::move(*candidates);
+  if (Result<bool> fixed = fix_dims(workloads_, &set_.variants); !fixed) {
+    return fixed.error();
+  }
   set_sizes(options_.target, progress, &set_);
   Result<SelectionOrder> order = order_variants(set_.problem, kLeastGain, options_.most_variants);
   if (!order) {

@@ -7,8 +7,9 @@ namespace temper {
 
 using llvm::Value;
 
-ContractionLowering::ContractionLowering(Emitter& emitter, const LoopNest& nest, Amount a_source)
+ContractionLowering::ContractionLowering(Emitter& emitter, const LoopNest& nest, const NestInput& input)
     : NestWalker(emitter, nest, nest.register_begin()),
+      exact_(input.dims != nullptr),
       a_(*nest.access(TEMPER_IN_A)),
       b_(*nest.access(TEMPER_IN_B)),
       out_(*nest.access(TEMPER_OUT)),
@@ -16,11 +17,11 @@ ContractionLowering::ContractionLowering(Emitter& emitter, const LoopNest& nest,
       vectors_(nest.copies(kAxisN, LoopKind::kUnrolled)),
       unroll_(nest.copies(kAxisK, LoopKind::kUnrolled)),
       activation_(emitter, nest.epilogue()) {
-  Value* source = e_.amount(a_source);
+  Value* source = e_.amount(input.dim(kGemmASource));
   Value* swapped = e_.at_entry([&] { return e_.equal(source, TEMPER_IN_B); });
   Value *left = e_.tensor(TEMPER_IN_A), *right = e_.tensor(TEMPER_IN_B);
-  source_a_ = e_.at_entry([&] { return e_.builder().CreateSelect(swapped, right, left); });
-  source_b_ = e_.at_entry([&] { return e_.builder().CreateSelect(swapped, left, right); });
+  source_a_ = e_.at_entry([&] { return e_.select(swapped, right, left); });
+  source_b_ = e_.at_entry([&] { return e_.select(swapped, left, right); });
   place_a_ = place_b_ = e_.workspace();
   skipped_rows_ = e_.integer(0);
 }
@@ -77,7 +78,7 @@ void ContractionLowering::stages(const Loop& loop) {
 }
 
 void ContractionLowering::pack_operand(const Access& access, AxisId axis, Value* source, Value* place) {
-  const PackStage stage{e_, nest_, access, axis, axes_, source, place};
+  const PackStage stage{e_, nest_, access, axis, axes_, source, place, exact_};
   stage.emit();
 }
 
@@ -90,7 +91,7 @@ Value* ContractionLowering::affine(const Access& access, std::initializer_list<A
 }
 
 void ContractionLowering::register_tile() {
-  if (Emitter::known(extent(kAxisM))) {
+  if (exact_) {
     exact_tile();
   } else {
     tile_of_arguments();
@@ -143,9 +144,8 @@ void ContractionLowering::with_columns(const Values& rows) {
 void ContractionLowering::emit_tile(const Tile& tile) {
   const Values sums = sum(tile, unroll_);
   if (tile.edge && tile.masks.empty()) {
-    Value* buffer = e_.stack(static_cast<int64_t>(width()) * tile_m_);
-    spill(sums, tile.vectors, buffer);
-    finish_from(buffer);
+    spill(sums, tile.vectors, tile_buffer());
+    finish_from(tile_buffer());
   } else {
     finish(tile, sums);
   }
@@ -199,7 +199,7 @@ Values ContractionLowering::sum(const Tile& tile, int32_t unroll) {
                                                    : e_.amount(*a_.stride(kAxisK));
   Value* fast_stride = Emitter::known(stride) || unroll == 1 ? stride : e_.integer(1);
   if (fast_stride != stride) {
-    whole = e_.builder().CreateSelect(e_.equal(stride, 1), whole, e_.integer(0));
+    whole = e_.select(e_.equal(stride, 1), whole, e_.integer(0));
   }
   carried = e_.loop(e_.integer(0), whole, e_.integer(unroll), carried,
                     [&](Value*, const Values& values) { return multiply_add(tile, unroll, fast_stride, values); });

@@ -4,14 +4,13 @@
 
 #include "codegen/activation.h"
 #include "codegen/nest_walker.h"
-#include "schedules/templates.h"
+#include "schedules/nests.h"
 
 namespace temper {
 
 class ContractionLowering : public NestWalker {
  public:
-  /// a_source: the temper_tensor that holds A, as an amount.
-  ContractionLowering(Emitter& emitter, const LoopNest& nest, Amount a_source);
+  ContractionLowering(Emitter& emitter, const LoopNest& nest, const NestInput& input);
 
  private:
   /// One emitted tile: the rows it computes (their index in the tile) and its columns.
@@ -54,7 +53,9 @@ class ContractionLowering : public NestWalker {
   void finish_from(llvm::Value* buffer);
   void finish_row(llvm::Value* row, llvm::Value* buffer);
   void spill(const Values& sums, int32_t vectors, llvm::Value* to);
+  void settle(AxisId axis, int64_t tile);
   llvm::Value* zeros();
+  llvm::Value* tile_buffer();
   llvm::Value* pick(llvm::Value* condition, llvm::Value* pointer);
   llvm::Value* bias_of(int64_t kind);
   int32_t width() const { return vectors_ * e_.lanes(); }
@@ -62,6 +63,7 @@ class ContractionLowering : public NestWalker {
   llvm::Value* first_pass();
   llvm::Value* last_pass();
 
+  bool exact_;  ///< everything is known: a body for each tail
   const Access &a_, &b_, &out_;
   llvm::Value *source_a_, *source_b_, *place_a_, *place_b_;
   /// Of the batch entry that the work item belongs to; the output's as an offset, which the addend shares.
@@ -69,7 +71,8 @@ class ContractionLowering : public NestWalker {
   int32_t tile_m_, vectors_, unroll_;
   llvm::Value* skipped_rows_;  ///< first rows of the tile that belong to the one before
   ActivationBounds activation_;
-  llvm::Value* zeros_ = nullptr;  ///< as many as a row of the register tile, on the stack
+  llvm::Value* zeros_ = nullptr;   ///< as many as a row of the register tile, on the stack
+  llvm::Value* buffer_ = nullptr;  ///< a register tile on the stack
 };
 
 }  // namespace temper

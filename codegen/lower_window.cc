@@ -1,5 +1,7 @@
 #include "codegen/lower_window.h"
 
+#include <algorithm>
+
 namespace temper {
 namespace {
 
@@ -12,6 +14,7 @@ using llvm::Value;
 // The loops inside the grid depend on where the edges of the image fall, so they are emitted here.
 WindowLowering::WindowLowering(Emitter& emitter, const LoopNest& nest, bool channels_last, const NestInput& input)
     : NestWalker(emitter, nest, 1),
+      exact_(input.dims != nullptr),
       channels_last_(channels_last),
       inner_blocks_(channels_last && emitter.bare_metal()),
       dims_(input),
@@ -66,12 +69,11 @@ void WindowLowering::register_tile() {
     }
     const int64_t size = static_cast<int64_t>(vectors_) * e_.lanes();
     int64_t count = 0;
-    const bool known = Emitter::known(extent(kAxisChannel), &count);
-    Value* full =
-        known && count % size == 0 ? e_.builder().getTrue() : e_.builder().CreateNot(e_.less(left, e_.integer(size)));
+    const bool even = Emitter::known(extent(kAxisChannel), &count) && count % size == 0, known = exact_;
+    Value* full = even ? e_.builder().getTrue() : e_.builder().CreateNot(e_.less(left, e_.integer(size)));
     full = known && count < size ? e_.builder().getFalse() : full;
     // Masks of AVX-512 cost little, so a pack holds the masked body alone.
-    full = !known && e_.masks() && e_.lanes() == 16 ? e_.builder().getFalse() : full;
+    full = !known && !even && e_.masks() && e_.lanes() == 16 ? e_.builder().getFalse() : full;
     e_.when(
         full, [&] { rows(whole); },
         [&] {
@@ -153,14 +155,14 @@ void WindowLowering::rows(const Block& block) {
   Value* first = position(kAxisRow);
   const Range whole{first, e_.add(first, axes_[kAxisRow].left)};
   const bool gathers = channels_last_ && !block.packed_filter && e_.lanes() > 1;
-  const bool pixels_only = block.scalar || (gathers && dims_.dims == nullptr);
+  const bool pixels_only = block.scalar || (gathers && !dims_.known(kDwFilterConstant));
   if (pixels_only) {
     const Range nothing{extent(kAxisColumn), extent(kAxisColumn)};
     e_.loop(whole.begin, whole.end, e_.integer(1), [&](Value* row) { edge_pixels(block, row, 1, nothing); });
     return;
   }
   // Loops over the taps that are inside serve every row; only a pack's size speaks against a body for the interior.
-  if (tile_h_ == 1 && dims_.dims == nullptr) {
+  if (tile_h_ == 1 && !window_known()) {
     e_.loop(whole.begin, whole.end, e_.integer(1), [&](Value* row) { columns(block, row, 1, taps(row, true), false); });
     return;
   }
@@ -178,7 +180,7 @@ void WindowLowering::columns(const Block& block, Value* row, int32_t height, con
   const Range whole{e_.integer(0), extent(kAxisColumn)};
   const int64_t size = static_cast<int64_t>(tile_w_) * (channels_last_ ? 1 : e_.lanes());
   Value* contiguous = e_.equal(dim(kDwStrideW), 1);
-  Value* tiles = channels_last_ || dims_.dims != nullptr ? e_.builder().getTrue() : contiguous;
+  Value* tiles = channels_last_ || dims_.known(kDwStrideW) ? e_.builder().getTrue() : contiguous;
   Range inside_image;  // the same for every row
   e_.at_entry([&] {
     inside_image = interior(kAxisColumn, whole);
@@ -291,12 +293,17 @@ void WindowLowering::blocks_of_tile(const Block& block, const Tile& one) {
   });
 }
 
+bool WindowLowering::window_known() const {
+  constexpr DepthwiseDim kWindow[] = {kDwKernelH,   kDwKernelW,   kDwStrideH, kDwStrideW,
+                                      kDwDilationH, kDwDilationW, kDwInRow,   kDwInPixel};
+  return std::all_of(std::begin(kWindow), std::end(kWindow), [&](DepthwiseDim dim) { return dims_.known(dim); });
+}
+
 bool WindowLowering::unrollable(const Tile& one) const {
-  if (!one.interior || dims_.dims == nullptr) {
+  if (!one.interior || !window_known()) {
     return false;
   }
-  const std::vector<int32_t>& dims = *dims_.dims;
-  const int64_t taps = static_cast<int64_t>(dims[kDwKernelH]) * dims[kDwKernelW];
+  const int64_t taps = static_cast<int64_t>(*dims_.known(kDwKernelH)) * *dims_.known(kDwKernelW);
   return taps * one.height * one.width * vectors_ <= kMaxUnrolledTaps;
 }
 

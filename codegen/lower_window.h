@@ -81,9 +81,12 @@ class WindowLowering : public NestWalker {
   llvm::Value* product(int32_t a, int32_t b);
   Range interior(AxisId axis, const Range& whole);
   Range taps(llvm::Value* output, bool vertical);
+  /// What the unrolled sums are written for is known.
+  bool window_known() const;
   bool unrollable(const Tile& tile) const;
   llvm::Value* dim(int32_t index) { return e_.amount(dims_.dim(index)); }
 
+  bool exact_;  ///< everything is known
   bool channels_last_;
   bool inner_blocks_;  ///< channel blocks inside the loops over pixels
   llvm::Value *first_block_ = nullptr, *end_block_ = nullptr;

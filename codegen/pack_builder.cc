@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codegen/kernel_compiler.h"
-#include "schedules/spaces.h"
+#include "schedules/fixed_dims.h"
 
 namespace temper {
 namespace {
@@ -133,7 +133,8 @@ Result<ObjectFile> build_pack(const PackSpec& spec, const std::string& name, con
                         .mode = KernelMode::kPack,
                         .dims = {},
                         .knobs = knobs,
-                        .symbol = name + "_kernel_" + std::to_string(variant.kernel)});
+                        .symbol = name + "_kernel_" + std::to_string(variant.kernel),
+                        .fixed = variant.fixed});
   }
   return compile_pack(*target, name, data, requests);
 }
@@ -148,9 +149,12 @@ Result<bool> write_file(const std::string& path, const std::vector<uint8_t>& byt
 /// The object, and where `data_output` is not empty the pack's data alone, as `temper inspect` reads it.
 Result<bool> run(const std::string& spec_path, const std::string& name, const std::string& output,
                  const std::string& data_output) {
-  const Result<PackSpec> spec = read_spec(spec_path);
+  Result<PackSpec> spec = read_spec(spec_path);
   if (!spec.ok()) {
     return spec.error();
+  }
+  if (Result<bool> fixed = fix_dims(spec->workloads, &spec->variants); !fixed.ok()) {
+    return fixed.error();
   }
   const Result<std::vector<uint8_t>> data =
       write_pack(spec->workloads, {.target = spec->target, .variants = spec->variants});

@@ -25,7 +25,7 @@ void PackStage::filter_panels() const {
     return e.add(e.mul(e.mod(at, c_count), e.mul(kh_count, kw_count)), window);
   };
   e.loop(e.integer(0), axes[axis].left, e.integer(access.tile), [&](Value* first) {
-    Value* left = e.minimum(e.integer(access.tile), e.sub(axes[axis].left, first));
+    Value* left = left_in_tile(first);
     by_element(e.offset(from, e.mul(first, tile_stride)), e.offset(place, e.mul(first, axes[kAxisK].left)), left,
                tile_stride, depth_offset);
   });
@@ -69,7 +69,9 @@ void PackStage::image_rows() const {
 // numbers, which cost hundreds of cycles each.
 void PackStage::pad_rows() const {
   Value *rows = axes[axis].left, *depth = axes[kAxisK].left;
-  if (Emitter::known(e.amount(nest.axes()[axis].extent))) {
+  int64_t whole = 0;
+  const bool known = Emitter::known(e.amount(nest.axes()[axis].extent), &whole);
+  if (exact || (known && whole % nest.copies(axis, LoopKind::kUnrolled) == 0)) {
     return;
   }
   Value* missing = e.sub(e.round_up(rows, nest.copies(axis, LoopKind::kUnrolled)), rows);

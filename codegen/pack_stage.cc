@@ -30,13 +30,19 @@ void PackStage::emit() const {
 
 Value* PackStage::enabled(const ImageView& view) const { return e.equal(e.amount(view.enabled), view.enabled_value); }
 
+Value* PackStage::left_in_tile(Value* first) const {
+  int64_t whole = 0;
+  const bool even = Emitter::known(e.amount(nest.axes()[axis].extent), &whole) && whole % access.tile == 0;
+  return even ? e.integer(access.tile) : e.minimum(e.integer(access.tile), e.sub(axes[axis].left, first));
+}
+
 void PackStage::plain() const {
   Value *tile_stride = e.amount(*access.stride(axis)), *depth_stride = e.amount(*access.stride(kAxisK));
   Value* from = e.offset(source, e.add(e.mul(position(axis), tile_stride), e.mul(position(kAxisK), depth_stride)));
   Value *depth = axes[kAxisK].left, *count = axes[axis].left;
   e.loop(e.integer(0), count, e.integer(access.tile), [&](Value* first) {
     Value *panel = e.offset(from, e.mul(first, tile_stride)), *to = e.offset(place, e.mul(first, depth));
-    Value* left = e.minimum(e.integer(access.tile), e.sub(count, first));
+    Value* left = left_in_tile(first);
     if (e.lanes() == 1) {
       by_element(panel, to, left, tile_stride, [&](Value* k) { return e.mul(k, depth_stride); });
       return;
@@ -72,7 +78,7 @@ void PackStage::along_tile(Value* from, Value* to, Value* left, Value* depth_str
     });
   };
   // Where sizes are arguments one body serves both: masked loads cost little, code much.
-  if (e.masks() && !Emitter::known(e.amount(nest.axes()[axis].extent))) {
+  if (e.masks() && !exact && !Emitter::known(left)) {
     rows(true);
     return;
   }

@@ -14,10 +14,13 @@ struct PackStage {
   const std::vector<AxisState>& axes;  ///< at the start of the block
   llvm::Value* source;                 ///< of this batch entry
   llvm::Value* place;
+  bool exact;  ///< everything is known, and a tile reads the rows that it has
 
   void emit() const;
 
  private:
+  /// Elements left to a tile from `first` of the block on; the tile where the axis is known to be whole ones.
+  llvm::Value* left_in_tile(llvm::Value* first) const;
   llvm::Value* position(AxisId of) const { return e.add(axes[of].origin, axes[of].inside); }
   void plain() const;
   void along_tile(llvm::Value* from, llvm::Value* to, llvm::Value* left, llvm::Value* depth_stride) const;

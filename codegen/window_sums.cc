@@ -134,14 +134,15 @@ void WindowLowering::row_of_three(const Block& block, const Tile& one, Value* im
 
 // Where sizes are arguments: rows of three adjacent taps, the usual window, have bodies of their own.
 Values WindowLowering::sums_of_arguments(const Block& block, const Tile& one) {
-  if (dims_.dims != nullptr || !channels_last_ || block.scalar || !Emitter::is(one.kernel_columns.begin, 0)) {
+  const Range& columns = one.kernel_columns;
+  const bool whole_row = Emitter::is(columns.begin, 0) && columns.end == dim(kDwKernelW);
+  if (exact_ || !channels_last_ || block.scalar || !whole_row) {
     return sums_by_loops(block, one, Taps::kAny);
   }
-  llvm::IRBuilder<>& b = e_.builder();
   const auto three = [&](int32_t stride) {
     return e_.at_entry([&] {
-      Value* adjacent = b.CreateAnd(e_.equal(dim(kDwKernelW), 3), e_.equal(dim(kDwDilationW), 1));
-      return one.width == 1 ? adjacent : b.CreateAnd(adjacent, e_.equal(dim(kDwStrideW), stride));
+      Value* adjacent = e_.both(e_.equal(dim(kDwKernelW), 3), e_.equal(dim(kDwDilationW), 1));
+      return one.width == 1 ? adjacent : e_.both(adjacent, e_.equal(dim(kDwStrideW), stride));
     });
   };
   const auto any = [&] { return sums_by_loops(block, one, Taps::kAny); };
@@ -200,28 +201,28 @@ Values WindowLowering::sums_by_loops(const Block& block, const Tile& one, Taps t
 
 // Everything known: each input vector is loaded once for all taps and output rows that use it.
 Values WindowLowering::sums_unrolled(const Block& block, const Tile& one) {
-  const std::vector<int32_t>& d = *dims_.dims;
+  const auto d = [&](DepthwiseDim which) { return *dims_.known(which); };
   Values sums(static_cast<size_t>(one.height * one.width * block.vectors), e_.zero());
   Value* base = e_.offset(one.image, e_.mul(block.channel, channel_step(kDwInC)));
   Value* filter = filter_at(block, one.tap);
-  const int32_t step = channels_last_ ? d[kDwStrideW] : d[kDwStrideW] * e_.lanes();
-  const int32_t last_row = (one.height - 1) * d[kDwStrideH] + (d[kDwKernelH] - 1) * d[kDwDilationH];
+  const int32_t step = channels_last_ ? d(kDwStrideW) : d(kDwStrideW) * e_.lanes();
+  const int32_t last_row = (one.height - 1) * d(kDwStrideH) + (d(kDwKernelH) - 1) * d(kDwDilationH);
   for (int32_t v = 0; v < block.vectors; ++v) {
     for (int32_t row = 0; row <= last_row; ++row) {
       std::map<int32_t, Value*> loaded;
       for (int32_t t = 0; t < one.height; ++t) {
-        const int32_t distance = row - t * d[kDwStrideH], kernel_row = distance / d[kDwDilationH];
-        if (distance < 0 || distance % d[kDwDilationH] != 0 || kernel_row >= d[kDwKernelH]) {
+        const int32_t distance = row - t * d(kDwStrideH), kernel_row = distance / d(kDwDilationH);
+        if (distance < 0 || distance % d(kDwDilationH) != 0 || kernel_row >= d(kDwKernelH)) {
           continue;
         }
-        for (int32_t kernel_column = 0; kernel_column < d[kDwKernelW]; ++kernel_column) {
-          const int64_t tap = int64_t{kernel_row} * d[kDwKernelW] + kernel_column;
+        for (int32_t kernel_column = 0; kernel_column < d(kDwKernelW); ++kernel_column) {
+          const int64_t tap = int64_t{kernel_row} * d(kDwKernelW) + kernel_column;
           Value* factor = weight(block, e_.offset(filter, tap * weight_step(block)), v);
           for (int32_t i = 0; i < one.width; ++i) {
-            const int32_t column = i * step + kernel_column * d[kDwDilationW];
+            const int32_t column = i * step + kernel_column * d(kDwDilationW);
             Value*& value = loaded[column];
             if (value == nullptr) {
-              Value* at = e_.integer(int64_t{row} * d[kDwInRow] + int64_t{column} * d[kDwInPixel]);
+              Value* at = e_.integer(int64_t{row} * d(kDwInRow) + int64_t{column} * d(kDwInPixel));
               value = input(block, one, e_.offset(base, at), nullptr, i, v);
             }
             Value*& sum = sums[static_cast<size_t>((t * one.width + i) * block.vectors + v)];

@@ -75,7 +75,7 @@ Result<LoopNest> depthwise_nest(const NestInput& input, bool channels_last) {
   order.push_back(vector.outer);
   order.push_back(vector.inner);
   chain.take(nest.reorder(order));
-  if (channels_last && lanes > 1 && !(input.dims != nullptr && (*input.dims)[kDwFilterConstant] == 0)) {
+  if (channels_last && lanes > 1 && !input.is(kDwFilterConstant, 0)) {
     chain.take(nest.pack(TEMPER_IN_B, PackLayout::kConstant, kAxisChannel, block, 0));
   }
   chain.take(nest.vectorize(vector.inner));

@@ -9,10 +9,8 @@ struct GemmKnobs {
 };
 
 Amount batch_outer(const NestInput& input) {
-  if (input.dims == nullptr) {
-    return Amount::quotient(kGemmBatch, kGemmBatchInner);
-  }
-  return Amount::constant((*input.dims)[kGemmBatch] / (*input.dims)[kGemmBatchInner]);
+  const std::optional<int32_t> batch = input.known(kGemmBatch), inner = input.known(kGemmBatchInner);
+  return batch && inner ? Amount::constant(*batch / *inner) : Amount::quotient(kGemmBatch, kGemmBatchInner);
 }
 
 ImageView image_view(const NestInput& input, GemmView view) {
@@ -38,10 +36,6 @@ ImageView image_view(const NestInput& input, GemmView view) {
   return image;
 }
 
-bool uses_view(const NestInput& input, GemmView view) {
-  return input.dims != nullptr && (*input.dims)[kGemmView] == view;
-}
-
 void add_operands(LoopNest& nest, const NestInput& input, const GemmKnobs& knobs) {
   Access a;
   a.tensor = TEMPER_IN_A;
@@ -49,7 +43,7 @@ void add_operands(LoopNest& nest, const NestInput& input, const GemmKnobs& knobs
              {kAxisInner, input.dim(kGemmAInner)},
              {kAxisM, input.dim(kGemmAM)},
              {kAxisK, input.dim(kGemmAK)}};
-  if (knobs.a == kPanel || knobs.a == kRows || uses_view(input, kViewImageIsA)) {
+  if (knobs.a == kPanel || knobs.a == kRows || input.is(kGemmView, kViewImageIsA)) {
     a.image = image_view(input, kViewImageIsA);
   }
   Access b;
@@ -63,7 +57,7 @@ void add_operands(LoopNest& nest, const NestInput& input, const GemmKnobs& knobs
              {kAxisInner, input.dim(kGemmBInner)},
              {kAxisK, input.dim(kGemmBK)},
              {kAxisN, b_stride}};
-  if (knobs.b == kPanel || uses_view(input, kViewImageIsB)) {
+  if (knobs.b == kPanel || input.is(kGemmView, kViewImageIsB)) {
     b.image = image_view(input, kViewImageIsB);
     b.filter_of = image_view(input, kViewImageIsA);
   }
@@ -90,23 +84,19 @@ std::optional<Error> check_operands(const NestInput& input, const GemmKnobs& kno
   if (knobs.b == kRows || knobs.a > kConstant || knobs.b > kConstant || knobs.a < kDirect || knobs.b < kDirect) {
     return refuse("kGemm: operand knob: A is direct, panel, rows or constant; B is direct, panel or constant");
   }
-  if (input.dims == nullptr) {
-    return std::nullopt;
-  }
-  const std::vector<int32_t>& dims = *input.dims;
-  if ((knobs.a == kConstant && dims[kGemmAConstant] == 0) || (knobs.b == kConstant && dims[kGemmBConstant] == 0)) {
+  if ((knobs.a == kConstant && input.is(kGemmAConstant, 0)) || (knobs.b == kConstant && input.is(kGemmBConstant, 0))) {
     return refuse("kGemm: an operand packed as a constant is not known before execution");
   }
-  if (dims[kGemmView] != kViewImageIsA && knobs.a == kRows) {
+  if (input.is_not(kGemmView, kViewImageIsA) && knobs.a == kRows) {
     return refuse("kGemm: A is packed in rows only where it is an image");
   }
-  if (dims[kGemmView] == kViewImageIsA && knobs.a != kPanel && knobs.a != kRows) {
+  if (input.is(kGemmView, kViewImageIsA) && knobs.a != kPanel && knobs.a != kRows) {
     return refuse("kGemm: A is an image and must be packed in panels or rows");
   }
-  if (dims[kGemmView] == kViewImageIsA && knobs.b == kDirect) {
+  if (input.is(kGemmView, kViewImageIsA) && knobs.b == kDirect) {
     return refuse("kGemm: B is the filter of an image and cannot be read in place");
   }
-  if (dims[kGemmView] == kViewImageIsB && knobs.b != kPanel) {
+  if (input.is(kGemmView, kViewImageIsB) && knobs.b != kPanel) {
     return refuse("kGemm: B is an image and must be packed in panels");
   }
   return std::nullopt;

@@ -2,8 +2,17 @@
 
 namespace temper {
 
+std::optional<int32_t> NestInput::known(int32_t index) const {
+  const auto at = static_cast<size_t>(index);
+  if (dims != nullptr) {
+    return (*dims)[at];
+  }
+  return fixed != nullptr && at < fixed->size() ? (*fixed)[at] : std::nullopt;
+}
+
 Amount NestInput::dim(int32_t index) const {
-  return dims == nullptr ? Amount::argument(index) : Amount::constant((*dims)[static_cast<size_t>(index)]);
+  const std::optional<int32_t> number = known(index);
+  return number ? Amount::constant(*number) : Amount::argument(index);
 }
 
 Amount NestInput::run_knob(int32_t index, int32_t dim_count) const {

@@ -8,11 +8,16 @@
 
 namespace temper {
 
-/// What a nest is made from. With dims, everything is a number; without, dims and run knobs are arguments (args: dims,
-/// then knobs).
+/// What a nest is made from. With dims, everything is a number; without, run knobs are arguments and so are the dims
+/// that are not fixed (args: dims, then knobs).
 struct NestInput {
   const std::vector<int32_t>* dims = nullptr;
-  std::vector<int32_t> knobs;  ///< one value per knob of the template
+  std::vector<int32_t> knobs;        ///< one value per knob of the template
+  const FixedDims* fixed = nullptr;  ///< where dims is null
+
+  std::optional<int32_t> known(int32_t index) const;
+  bool is(int32_t index, int32_t value) const { return known(index) == value; }
+  bool is_not(int32_t index, int32_t value) const { return known(index).value_or(value) != value; }
 
   Amount dim(int32_t index) const;
   /// A run knob of a template with dim_count dims.

@@ -5,6 +5,7 @@
 #include "runtime/crc32.h"
 #include "runtime/flatbuffers_config.h"
 #include "runtime/space.h"
+#include "schedules/fixed_dims.h"
 #include "schedules/pack_reduction.h"
 #include "schedules/reference.h"
 #include "schedules/template_data.h"
@@ -304,7 +305,11 @@ Result<Contents> whole_contents(const std::vector<NetworkWorkload>& workloads, c
     kernels.features = PackFeatures::kKept;
     kernels.facts.reset();
     const std::vector<uint8_t> kernels_alone = write_bytes(contents, kernels, &ignored);
-    contents.pack_hash = std::max(crc32(0, kernels_alone.data(), kernels_alone.size()), 1u);
+    const uint32_t hash = crc32(0, kernels_alone.data(), kernels_alone.size());
+    contents.pack_hash = std::max(hash_fixed_dims(hash, options.variants), 1u);
+  }
+  if (Result<bool> fixed = check_fixed_dims(workloads, options.variants, contents.templates); !fixed) {
+    return fixed.error();
   }
   Result<std::vector<PreparedWorkload>> prepared = prepared_workloads(workloads, contents.templates, options);
   if (!prepared) {

@@ -18,6 +18,8 @@ struct PackVariant {
   TemplateId template_id;
   std::vector<uint16_t> values;
   uint16_t kernel;
+  FixedDims fixed =
+      {};  ///< constants of its kernel, which can serve no workload of other dims; part of the pack's hash
 };
 
 enum class PackTemplates : uint8_t {
@@ -54,7 +56,8 @@ struct PackParts {
 };
 
 /// FlatBuffers bytes of a pack holding the templates that the workloads use. Opens with PackView (checked here).
-/// TEMPER_NOT_FOUND, naming the workload, when no variant serves one whose default is asked for. `parts` may be null.
+/// TEMPER_NOT_FOUND, naming the workload, when no variant serves one whose default is asked for. TEMPER_BAD_DATA when a
+/// variant may serve a workload that differs in a fixed dim. `parts` may be null.
 Result<std::vector<uint8_t>> write_pack(const std::vector<NetworkWorkload>& workloads, const PackOptions& options,
                                         PackParts* parts = nullptr);
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,9 @@ enum DepthwiseKnob : uint8_t {
   kDepthwiseKnobCount
 };
 // clang-format on
+
+/// By dim: its value where that is a constant of the code; nothing where it is an argument. Empty: all are arguments.
+using FixedDims = std::vector<std::optional<int32_t>>;
 
 TemplateId template_of(const Workload& workload);
 /// dims in the order of the template's enum.

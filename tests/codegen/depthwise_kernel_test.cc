@@ -14,8 +14,9 @@ void check_depthwise(KernelLoader& loader, const Target& target, const KernelCas
                      std::mt19937& random) {
   CAPTURE(one.text());
   CAPTURE(static_cast<int>(mode));
+  const FixedDims fixed = mode == KernelMode::kPack ? random_fixed_dims(random, one.dims) : FixedDims();
   const Result<ObjectFile> object =
-      compile_kernels(target, {{TemplateId::kDepthwise, mode, one.dims, one.knobs, "kernel"}});
+      compile_kernels(target, {{TemplateId::kDepthwise, mode, one.dims, one.knobs, "kernel", fixed}});
   REQUIRE_MESSAGE(object.ok(), (object.ok() ? "" : object.error().message));
   uint32_t handle = 0;
   Result<temper_kernel> kernel = loader.load((*object).bytes, "kernel", &handle);

@@ -17,7 +17,9 @@ void check_gemm(KernelLoader& loader, const Target& target, const KernelCase& on
                 std::mt19937& random) {
   CAPTURE(one.text());
   CAPTURE(static_cast<int>(mode));
-  const Result<ObjectFile> object = compile_kernels(target, {{TemplateId::kGemm, mode, one.dims, one.knobs, "kernel"}});
+  const FixedDims fixed = mode == KernelMode::kPack ? random_fixed_dims(random, one.dims) : FixedDims();
+  const Result<ObjectFile> object =
+      compile_kernels(target, {{TemplateId::kGemm, mode, one.dims, one.knobs, "kernel", fixed}});
   REQUIRE_MESSAGE(object.ok(), (object.ok() ? "" : object.error().message));
   uint32_t handle = 0;
   Result<temper_kernel> kernel = loader.load((*object).bytes, "kernel", &handle);

@@ -124,6 +124,17 @@ std::vector<int32_t> random_depthwise_knobs(std::mt19937& random, const std::vec
           static_cast<int32_t>(random() % 2), pick(random, {1, 2, 3, 7, 100000})};
 }
 
+FixedDims random_fixed_dims(std::mt19937& random, const std::vector<int32_t>& dims) {
+  const int32_t percent = pick(random, {0, 30, 70, 90, 100});
+  FixedDims fixed(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (between(random, 0, 99) < percent) {
+      fixed[i] = dims[i];
+    }
+  }
+  return fixed;
+}
+
 bool reads_operands(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs) {
   const int32_t a = knobs[kKnobA], b = knobs[kKnobB], view = dims[kGemmView];
   if (a == kConstant && b == kConstant) {

@@ -27,6 +27,8 @@ void random_blocks(std::mt19937& random, std::vector<int32_t>& knobs);
 std::vector<int32_t> random_gemm_knobs(std::mt19937& random, const std::vector<int32_t>& dims, const Target& target);
 std::vector<int32_t> random_depthwise_knobs(std::mt19937& random, const std::vector<int32_t>& dims,
                                             const Target& target);
+/// Some of the dims, all or none of them.
+FixedDims random_fixed_dims(std::mt19937& random, const std::vector<int32_t>& dims);
 /// The operand knobs fit the dims.
 bool reads_operands(const std::vector<int32_t>& dims, const std::vector<int32_t>& knobs);
 

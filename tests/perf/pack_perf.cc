@@ -11,6 +11,7 @@
 
 #include "CLI/CLI.hpp"
 #include "codegen/kernel_pack.h"
+#include "schedules/fixed_dims.h"
 #include "tests/perf/tuned_kernel.h"
 #include "tests/perf/tuned_pack.h"
 #include "tools/history_records.h"
@@ -182,6 +183,9 @@ int run(const Options& options) {
                                        : Result<std::vector<PackVariant>>(variants_of(*network, **bench, table));
   if (!variants) {
     return fail(variants.error(), 4);
+  }
+  if (const Result<bool> fixed = fix_dims(network->workloads, &*variants); !fixed) {
+    return fail(fixed.error(), 4);
   }
   auto pack = TunedPack::create(options.target, std::move(*variants));
   if (!pack) {

@@ -30,7 +30,7 @@ KernelRequest request_of(const PackVariant& variant) {
   const bool gemm = variant.template_id == TemplateId::kGemm;
   std::vector<int32_t> knobs(variant.values.begin(), variant.values.end());
   knobs.resize(gemm ? size_t{kGemmKnobCount} : size_t{kDepthwiseKnobCount});
-  return {variant.template_id, KernelMode::kPack, {}, knobs, "kernel"};
+  return {variant.template_id, KernelMode::kPack, {}, knobs, "kernel", variant.fixed};
 }
 
 Error status_error(temper_status status, const char* step) {
