@@ -135,7 +135,12 @@ Status History::open(const temper_storage* storage, Span<uint8_t> buffer, void* 
     failure_ = scan(context, visit, limit, report);
   }
   if (failure_.ok() && report->frames == 0) {
-    failure_ = append(FrameType::kHeader, {kFirstFrame + sizeof(FrameHeader), kHeaderPayload});
+    uint8_t* payload;
+    failure_ = reserve(&payload);
+    if (failure_.ok()) {
+      std::memcpy(payload, kFirstFrame + sizeof(FrameHeader), kHeaderPayload);
+      failure_ = append_reserved(FrameType::kHeader, kHeaderPayload);
+    }
   }
   report->end_offset = end_;
   return failure_;

@@ -142,7 +142,7 @@ Status read_fingerprint(const FrameView& frame, Fingerprint* out);
 Status read_workload(const FrameView& frame, WorkloadNameView* out);
 
 /// The config that persisted knobs mean in this space; TEMPER_NOT_FOUND when a knob or value is not
-/// of this space or one is missing.
+/// of this space or one is missing: *out is then any config.
 Status config_from_knobs(const Space& space, Span<const format::KnobValue> knobs, Config* out);
 
 }  // namespace temper
