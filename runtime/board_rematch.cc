@@ -15,7 +15,7 @@ static_assert(4 * kRounds <= kMaxRounds && kRounds / 2 >= kMinRounds, "every loo
 
 // False when nothing is to be compared, or when no time is left to.
 bool BoardTuner::begin_rematch() {
-  const uint64_t reference = default_ns();
+  const uint32_t reference = default_ns();
   uint32_t count = 1;
   Rematch& r = *new (shared_) Rematch();  // the search is over, and its proposal with it
   r.config[0] = &default_;
@@ -28,11 +28,11 @@ bool BoardTuner::begin_rematch() {
     return false;
   }
   // A dozen rounds have to fit; better two that are told apart than four that are not.
-  const uint32_t sample = static_cast<uint32_t>(reference >> kTickShift) + kShortestSample;
+  const uint32_t sample = (reference >> kTickShift) + kShortestSample;
   while (count > 2 && count * kRounds * sample > left(run_.end)) {
     --count;
   }
-  r.calls = calls_per_sample(MeasurementLimits().min_sample_ns, reference);
+  r.calls = calls_per_sample(kLimits.min_sample_ns, reference);
   new (&r.comparison) PairedComparison(reference, kMinGainPermille);  // in place: a temporary weighs stack
   r.count = static_cast<uint8_t>(count);
   r.loaded = kMaxContestants;
@@ -86,7 +86,7 @@ void BoardTuner::rematch_built() {
   begin_run(checked ? RunKind::kTime : RunKind::kCheck, checked ? r.calls : 1);
 }
 
-void BoardTuner::rematch_sample(uint64_t elapsed_ns) {
+void BoardTuner::rematch_sample(uint32_t elapsed_ns) {
   Rematch& r = rematch();
   if (run_.activity == Activity::kTiming) {
     r.comparison.add(r.loaded, elapsed_ns, r.calls);
@@ -147,7 +147,7 @@ void BoardTuner::end_rematch(bool decided) {
   }
 }
 
-void BoardTuner::conclude(const Config& config, uint64_t default_ns, uint64_t tuned_ns) {
+void BoardTuner::conclude(const Config& config, uint32_t default_ns, uint32_t tuned_ns) {
   lookup_->record(workload_, config, default_ns, tuned_ns);
   if (write_frames()) {
     const CommitResult commit{default_ns, tuned_ns, config == default_};

@@ -38,7 +38,7 @@ void BoardTuner::load_trial(const TrialView& view) {
   }
   searcher_.observe(config, outcome, view.trial.median_ns());
   if (config == default_) {
-    note_default(outcome, view.trial.median_ns());
+    note_default(outcome, saturated_ns(view.trial.median_ns()));
   }
 }
 

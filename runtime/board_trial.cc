@@ -7,9 +7,10 @@ namespace temper {
 namespace {
 
 constexpr uint32_t kMinGraceTicks = 100000000u >> kTickShift;
-constexpr uint32_t kRunFloorNs = 50000000;  // no run is cut before: the limit ends hangs, it does not judge speed
+constexpr uint32_t kRunFloorTicks = 50000000u >> kTickShift;  // no run is cut before: the limit ends hangs, it does
+                                                              // not judge speed;
 constexpr uint32_t kWaitNs = 2000000;
-constexpr uint32_t kRunMargin = 4;  // nor before this multiple of what it is to beat
+constexpr uint32_t kRunMarginShift = 2;  // nor before this multiple of what it is to beat
 
 }  // namespace
 
@@ -65,25 +66,24 @@ void BoardTuner::on_built(temper_outcome outcome) {
 }
 
 // What a call is held against: it may take several times as long before it is cut. 0: nothing is known.
-uint64_t BoardTuner::reference_ns() const {
-  const Span<const Elite> elites = searcher_.elites();
-  return run_.phase == Phase::kRematch ? 2 * default_ns() : run_.is_default || elites.empty() ? 0 : elites[0].time_ns;
+uint32_t BoardTuner::reference_ns() const {
+  return run_.phase == Phase::kRematch ? default_ns() : run_.is_default ? 0 : best_ns();
 }
 
 // A run past the budget's end may use half of the grace, max(100 ms, 3 x the slowest default); the other half is for
 // what cannot be cut.
 void BoardTuner::begin_run(RunKind kind, uint32_t calls) {
   run_.activity = kind == RunKind::kCheck ? Activity::kChecking : Activity::kTiming;
-  const uint64_t slowest = 3 * expand_time(run_.slowest_default) >> kTickShift;
-  const uint32_t grace = slowest > kMinGraceTicks ? static_cast<uint32_t>(slowest) : kMinGraceTicks;
-  uint64_t limit_ns = uint64_t{left(run_.end + grace / 2)} << kTickShift;
-  const uint64_t reference = reference_ns();
-  const uint64_t deserved = kRunFloorNs + kRunMargin * calls * reference;
-  run_.cut_by_budget = reference == 0 || limit_ns < deserved;
-  limit_ns = run_.cut_by_budget ? limit_ns : deserved;
-  if (limit_ns == 0) {
+  const uint32_t slowest = 3 * run_.slowest_default;
+  const uint32_t grace = slowest > kMinGraceTicks ? slowest : kMinGraceTicks;
+  uint32_t limit = left(run_.end + grace / 2);
+  const uint64_t expected_ns = uint64_t{calls} * reference_ns();
+  const uint32_t deserved = kRunFloorTicks + static_cast<uint32_t>(expected_ns >> (kTickShift - kRunMarginShift));
+  run_.cut_by_budget = expected_ns == 0 || limit < deserved;
+  limit = run_.cut_by_budget ? limit : deserved;
+  if (limit == 0) {
     on_cut();
-  } else if (!runner_.run(runner_.self, 0, kind, calls, limit_ns).ok()) {
+  } else if (!runner_.run(runner_.self, 0, kind, calls, uint64_t{limit} << kTickShift).ok()) {
     fail(TEMPER_OUTCOME_CRASHED);
   }
 }
@@ -95,17 +95,17 @@ void BoardTuner::on_run(const RunResult& result) {
   } else if (result.outcome != TEMPER_OUTCOME_OK) {
     fail(result.outcome);
   } else if (run_.phase == Phase::kRematch) {
-    rematch_sample(result.elapsed_ns);
+    rematch_sample(saturated_ns(result.elapsed_ns));
   } else if (run_.activity == Activity::kTiming) {
-    on_sample(result.elapsed_ns);
+    on_sample(saturated_ns(result.elapsed_ns));
   } else {
-    new (&measurement_) Measurement(MeasurementLimits(), reference_ns());  // in place: a temporary weighs stack
+    new (&measurement_) Measurement(&kLimits, reference_ns());  // in place: a temporary weighs stack
     next_sample();
   }
 }
 
 void BoardTuner::next_sample() {
-  const uint64_t expected_ns = measurement_.number() * measurement_.fastest_ns();
+  const uint32_t expected_ns = measurement_.number() * measurement_.fastest_ns();
   if (left(run_.end) <= expected_ns >> kTickShift && measurement_.finish()) {
     record(TEMPER_OUTCOME_OK);
   } else {
@@ -113,7 +113,7 @@ void BoardTuner::next_sample() {
   }
 }
 
-void BoardTuner::on_sample(uint64_t elapsed_ns) {
+void BoardTuner::on_sample(uint32_t elapsed_ns) {
   measurement_.add(elapsed_ns);
   if (measurement_.clock_stands()) {
     run_.clock_stands = true;
@@ -167,14 +167,15 @@ void BoardTuner::record(temper_outcome outcome) {
 void BoardTuner::finish_trial(const TrialResult& trial) {
   searcher_.observe(candidate_, trial.outcome, trial.median_ns);
   if (trial.is_default) {
-    note_default(trial.outcome, trial.median_ns);
-    run_.slowest_default = note().default_time > run_.slowest_default ? note().default_time : run_.slowest_default;
+    note_default(trial.outcome, saturated_ns(trial.median_ns));
+    const uint32_t ticks = default_ns() >> kTickShift;
+    run_.slowest_default = ticks > run_.slowest_default ? ticks : run_.slowest_default;
   }
   keep_trial(trial);
 }
 
 // A power cut may look like a crash; twice is no accident.
-void BoardTuner::note_default(temper_outcome outcome, uint64_t median_ns) {
+void BoardTuner::note_default(temper_outcome outcome, uint32_t median_ns) {
   WorkloadNote& own = note();
   uint32_t flags = own.flags & ~uint32_t{kDefaultCrashed | kDefaultFailed};
   if (outcome == TEMPER_OUTCOME_OK) {

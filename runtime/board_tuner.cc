@@ -13,6 +13,7 @@ constexpr uint32_t kPatience = 8;                           // failures of one k
 constexpr uint32_t kMorePatience = 32;      // where candidates did work: the failures are a corner of its space
 constexpr uint32_t kEarlyTrials = 2;        // each workload gets them before the large ones get all
 constexpr uint32_t kMostWeight = 1u << 19;  // in units of 4.096 us
+constexpr uint32_t kMostCount = 1u << 11;   // of occurrences: times a saturated time it fits 32 bits
 constexpr uint32_t kShareBits = 12;         // of a workload's share of what is left, as a fraction
 constexpr uint32_t kWhole = 1u << kShareBits;
 constexpr uint32_t kUnknownWeight = 1u << 8;  // of a workload whose default fails, as if it took a millisecond
@@ -79,6 +80,14 @@ uint32_t BoardTuner::left(uint32_t end) const {
   return now < end ? end - now : 0;
 }
 
+uint32_t BoardTuner::default_ns() const { return saturated_ns(expand_time(note().default_time)); }
+
+// Of the search; 0: nothing that works is known.
+uint32_t BoardTuner::best_ns() const {
+  const Span<const Elite> elites = searcher_.elites();
+  return elites.empty() ? 0 : saturated_ns(elites[0].time_ns);
+}
+
 bool BoardTuner::may_start() const { return !run_.stopping && run_.trials < run_.trial_limit && left(run_.end) != 0; }
 
 Status BoardTuner::start(const temper_budget& budget, RunPurpose purpose) {
@@ -109,14 +118,12 @@ void BoardTuner::stop() {
 
 void BoardTuner::progress(temper_progress* out) const {
   const bool searched = run_.phase == Phase::kSearch || run_.phase == Phase::kRematch;
-  const Span<const Elite> elites = searched ? searcher_.elites() : Span<const Elite>();
+  const uint32_t best = searched ? best_ns() : 0;
   out->trials = run_.trials;
   out->workload = workload_;
   out->elapsed_ns = uint64_t{elapsed()} << kTickShift;
   out->default_ns = default_ns();
-  out->best_ns = !elites.empty()                   ? elites[0].time_ns
-                 : note().miss == TEMPER_MISS_NONE ? expand_time(note().tuned_time)
-                                                   : out->default_ns;
+  out->best_ns = best != 0 ? best : note().miss == TEMPER_MISS_NONE ? expand_time(note().tuned_time) : out->default_ns;
   out->last_outcome = run_.last_outcome;
 }
 
@@ -184,10 +191,9 @@ void BoardTuner::next_default() {
 
 // Where its time goes in the network: what one percent less would gain.
 uint32_t BoardTuner::weight_of(uint32_t workload) const {
-  const uint64_t time = expand_time(lookup_->note(workload).default_time) >> 12;
-  const uint32_t bounded = time == 0 ? kUnknownWeight : time > kMostWeight ? kMostWeight : static_cast<uint32_t>(time);
-  const uint64_t weight = uint64_t{bounded} * spaces_->pack().workload(workload).count;
-  return weight > kMostWeight ? kMostWeight : static_cast<uint32_t>(weight) + 1;
+  const uint32_t time = saturated_ns(expand_time(lookup_->note(workload).default_time)) >> 12;
+  const uint32_t count = least(spaces_->pack().workload(workload).count, kMostCount);
+  return least((time == 0 ? kUnknownWeight : time) * count, kMostWeight) + 1;
 }
 
 // The workload with most to gain of those that are left, with its share of what is left. So what one does not use goes
@@ -281,7 +287,7 @@ void BoardTuner::end_search() {
   }
   if (!default_works()) {
     if (!elites.empty()) {
-      conclude(elites[0].config, 0, elites[0].time_ns);
+      conclude(elites[0].config, 0, best_ns());
     }
   } else if (!begin_rematch() && (searcher_.trial_count() > 1 || searcher_.exhausted())) {
     conclude(default_, default_ns(), default_ns());

@@ -18,6 +18,9 @@ namespace temper {
 /// Durations of a run are counted in ticks of 16.384 us, so that 32 bits hold 19 hours; a budget beyond is cut to them.
 inline constexpr uint32_t kTickShift = 14;
 
+/// How candidates are measured on a device.
+inline constexpr MeasurementLimits kLimits{};
+
 /// A run that collects only measures: it leaves out nothing that is committed, and commits nothing.
 enum class RunPurpose : uint8_t { kTune, kCollect };
 
@@ -66,8 +69,8 @@ class BoardTuner {
     uint32_t share_begin = 0;  ///< of the workload's share of it
     uint32_t share_end = 0;
     uint32_t candidate_began = 0;
-    uint32_t trial_cost = 0;       ///< of late: a trial
-    uint32_t slowest_default = 0;  ///< compact
+    uint32_t trial_cost = 0;  ///< of late: a trial
+    uint32_t slowest_default = 0;
     uint32_t trials = 0;
     uint32_t trial_limit = 0;  ///< of the run
     uint32_t per_workload = 0;
@@ -108,7 +111,8 @@ class BoardTuner {
   void end_search();
   Status finish();
   WorkloadNote& note() const { return lookup_->note(workload_); }
-  uint64_t default_ns() const { return expand_time(note().default_time); }
+  uint32_t default_ns() const;
+  uint32_t best_ns() const;
   const Space& space() const { return spaces_->select(workload_); }
   bool default_works() const { return note().default_time != 0 && (note().flags & kDefaultFailed) == 0; }
 
@@ -117,16 +121,16 @@ class BoardTuner {
   void poll();
   void on_built(temper_outcome outcome);
   void begin_run(RunKind kind, uint32_t calls);
-  uint64_t reference_ns() const;
+  uint32_t reference_ns() const;
   void on_run(const RunResult& result);
-  void on_sample(uint64_t elapsed_ns);
+  void on_sample(uint32_t elapsed_ns);
   void next_sample();
   void on_cut();
   void release();
   void fail(temper_outcome outcome);
   void record(temper_outcome outcome);
   void finish_trial(const TrialResult& trial);
-  void note_default(temper_outcome outcome, uint64_t median_ns);
+  void note_default(temper_outcome outcome, uint32_t median_ns);
 
   // board_resume.cc: what the history tells, and what is written to it.
   static void visit_frame(void* self, const FrameView& frame);
@@ -141,11 +145,11 @@ class BoardTuner {
   bool begin_rematch();
   void rematch_step();
   void rematch_built();
-  void rematch_sample(uint64_t elapsed_ns);
+  void rematch_sample(uint32_t elapsed_ns);
   void drop_contestant();
   bool end_of_round();
   void end_rematch(bool decided);
-  void conclude(const Config& config, uint64_t default_ns, uint64_t tuned_ns);
+  void conclude(const Config& config, uint32_t default_ns, uint32_t tuned_ns);
 
   Run run_;  // first: code reaches what is near the start of an object with shorter instructions
   const temper_config* config_ = nullptr;

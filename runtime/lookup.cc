@@ -22,6 +22,8 @@ uint64_t expand_time(uint32_t compact) {
   return compact < kCoarse ? compact : uint64_t{compact & ~kCoarse} << kCoarseShift;
 }
 
+uint32_t saturated_ns(uint64_t ns) { return ns >> 32 != 0 ? UINT32_MAX : static_cast<uint32_t>(ns); }
+
 temper_miss translate(const PackView& pack, const Space& space, uint16_t template_id, uint16_t template_version,
                       Span<const format::KnobValue> knobs, Config* config) {
   const TemplateView& view = space.view();

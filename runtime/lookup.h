@@ -18,6 +18,8 @@ inline constexpr uint32_t kKnownFingerprints = 16;
 /// minutes.
 uint32_t compact_time(uint64_t ns);
 uint64_t expand_time(uint32_t compact);
+/// 32 bits of nanoseconds, as devices count them: saturated at 4.29 s.
+uint32_t saturated_ns(uint64_t ns);
 
 /// What the tuner notes of a workload between its turns.
 enum WorkloadFlag : uint8_t {

@@ -1,6 +1,7 @@
 #include "runtime/pack_runner.h"
 
 #include "runtime/check.h"
+#include "runtime/lookup.h"
 #include "runtime/plan.h"
 
 namespace temper {
@@ -17,8 +18,6 @@ constexpr uint64_t kAlarmFloorNs = 1000000000;
 constexpr uint32_t kNoLimit = UINT32_MAX;
 
 size_t round_to_alignment(size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
-
-uint32_t saturated(uint64_t ns) { return ns >> 32 != 0 ? UINT32_MAX : static_cast<uint32_t>(ns); }
 
 }  // namespace
 
@@ -195,9 +194,9 @@ void PackRunner::run_part() {
   const uint32_t end = items < grid - item_ ? item_ + items : grid;
   const uint64_t start_ns = now_ns();
   call(item_, end);
-  const uint32_t took_ns = saturated(now_ns() - start_ns);
+  const uint32_t took_ns = saturated_ns(now_ns() - start_ns);
   item_ = end;
-  spent_ns_ = saturated(uint64_t{spent_ns_} + took_ns);
+  spent_ns_ = saturated_ns(uint64_t{spent_ns_} + took_ns);
   if (took_ns > 2 * kPartNs && parts_shift_ < kMostPartsShift) {
     ++parts_shift_;
   } else if (took_ns < kPartNs / 2 && parts_shift_ > 0) {
@@ -249,7 +248,7 @@ Status PackRunner::run_slot(void* self, uint8_t slot, RunKind kind, uint32_t num
   }
   runner.kind_ = kind;
   runner.number_ = number;
-  runner.limit_ns_ = saturated(limit_ns);
+  runner.limit_ns_ = saturated_ns(limit_ns);
   runner.spent_ns_ = 0;
   runner.item_ = 0;
   runner.running_ = true;

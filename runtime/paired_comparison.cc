@@ -9,19 +9,22 @@ constexpr uint32_t kScaledBits = 14;  // 0.01 %, and a contestant four times slo
 
 }  // namespace
 
-PairedComparison::PairedComparison(uint64_t expected_ns, uint16_t min_gain_permille)
+PairedComparison::PairedComparison(uint32_t expected_ns, uint16_t min_gain_permille)
     : min_gain_permille_(min_gain_permille) {
-  const int32_t bits = expected_ns == 0 ? 0 : 64 - __builtin_clzll(expected_ns);
+  const int32_t bits = expected_ns == 0 ? 0 : 32 - __builtin_clz(expected_ns);
   shift_ = static_cast<int8_t>(static_cast<int32_t>(kScaledBits) - bits);
 }
 
-void PairedComparison::add(uint32_t contestant, uint64_t elapsed_ns, uint32_t calls) {
+void PairedComparison::add(uint32_t contestant, uint32_t elapsed_ns, uint32_t calls) {
   if (round_count_ >= kMaxRounds) {
     return;
   }
-  const uint64_t bounded = elapsed_ns >> (64 - kScaledBits) != 0 ? UINT64_MAX >> kScaledBits : elapsed_ns;
-  const uint64_t shifted = shift_ >= 0 ? bounded << shift_ : bounded >> -shift_;
-  const uint32_t scaled = (shifted >> 32 != 0 ? UINT32_MAX : static_cast<uint32_t>(shifted)) / (calls == 0 ? 1 : calls);
+  uint32_t scaled = elapsed_ns >> (-shift_ & 31);
+  if (shift_ >= 0) {
+    const uint64_t shifted = uint64_t{elapsed_ns} * (1u << shift_);
+    scaled = shifted >> 32 != 0 ? UINT32_MAX : static_cast<uint32_t>(shifted);
+  }
+  scaled /= calls == 0 ? 1 : calls;
   time_[contestant][round_count_] = static_cast<uint16_t>(scaled < 1 ? 1 : scaled > UINT16_MAX ? UINT16_MAX : scaled);
 }
 
@@ -85,23 +88,19 @@ Verdict PairedComparison::verdict(uint32_t contestant, bool last) const {
 }
 
 // The lower of the middle two where their number is even: no copy to sort is needed.
-uint64_t PairedComparison::median_ns(uint32_t contestant) const {
+uint32_t PairedComparison::median_ns(uint32_t contestant) const {
   const uint16_t* const times = time_[contestant];
-  const uint32_t n = round_count_;
-  uint32_t median = 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    uint32_t faster = 0;
-    uint32_t not_slower = 0;
-    for (uint32_t j = 0; j < n; ++j) {
-      faster += times[j] < times[i] ? 1 : 0;
-      not_slower += times[j] <= times[i] ? 1 : 0;
+  for (uint32_t i = 0; i < round_count_; ++i) {
+    uint32_t before = 0;  // how many come before it in order, those of the same time by their round
+    for (uint32_t j = 0; j < round_count_; ++j) {
+      before += times[j] + (j >= i ? 1u : 0u) <= times[i] ? 1 : 0;
     }
-    if (faster <= (n - 1) / 2 && not_slower > (n - 1) / 2) {
-      median = times[i];
+    if (before == (round_count_ - 1) / 2) {
+      const uint32_t ns = shift_ >= 0 ? uint32_t{times[i]} >> shift_ : uint32_t{times[i]} << -shift_;
+      return ns < 1 ? 1 : ns;
     }
   }
-  const uint64_t ns = shift_ >= 0 ? uint64_t{median} >> shift_ : uint64_t{median} << -shift_;
-  return ns < 1 && n > 0 ? 1 : ns;
+  return 0;
 }
 
 }  // namespace temper

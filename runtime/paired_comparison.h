@@ -1,5 +1,5 @@
 // The rematch's statistic: interleaved rounds of a few contestants, contestant 0 being the default; which of the others
-// is faster by more than the noise. Fed by the tuner; integers only, bounded memory, never measures anything.
+// is faster by more than the noise. Fed by the tuners; integers only, bounded memory, never measures anything.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class PairedComparison {
  public:
   PairedComparison() = default;
   /// expected_ns: roughly a call of the default, for scaling. min_gain_permille: a gain below it counts as none.
-  PairedComparison(uint64_t expected_ns, uint16_t min_gain_permille);
+  PairedComparison(uint32_t expected_ns, uint16_t min_gain_permille);
 
   /// A sample of one contestant in the current round: `calls` calls took elapsed_ns together.
-  void add(uint32_t contestant, uint64_t elapsed_ns, uint32_t calls);
+  void add(uint32_t contestant, uint32_t elapsed_ns, uint32_t calls);
   /// Rounds past kMaxRounds are not kept.
   void next_round() { round_count_ += round_count_ < kMaxRounds ? 1 : 0; }
   uint32_t round_count() const { return round_count_; }
@@ -32,7 +32,7 @@ class PairedComparison {
   Verdict verdict(uint32_t contestant, bool last) const;
 
   /// Median over the rounds, per call.
-  uint64_t median_ns(uint32_t contestant) const;
+  uint32_t median_ns(uint32_t contestant) const;
 
  private:
   int32_t lead(uint32_t contestant, uint32_t round) const;

@@ -97,12 +97,14 @@ void Tuner::begin_rematch(uint32_t workload) {
   rematch_.loaded = kMaxContestants;
   rematch_.end_ns = elapsed_ns() + share;
   rematch_.build_since_ns = elapsed_ns();
-  new (&rematch_.comparison) PairedComparison(state.default_ns, options_.min_gain_permille);
+  new (&rematch_.comparison) LongComparison(state.default_ns, options_.min_gain_permille);
   for (uint32_t i = 0; i < count; ++i) {
     Contestant& contestant = rematch_.contestant[i];
     contestant.config = *contender[i].config;
     contestant.expected_ns = contender[i].time_ns;
-    contestant.calls = calls_per_sample(options_.measurement.min_sample_ns, contender[i].time_ns);
+    const uint32_t sample_ns = options_.measurement.min_sample_ns;
+    const bool fills = contender[i].time_ns >= sample_ns;
+    contestant.calls = fills ? 1 : calls_per_sample(sample_ns, static_cast<uint32_t>(contender[i].time_ns));
   }
   phase_ = Phase::kRematch;
 }
@@ -301,7 +303,7 @@ void Tuner::end_rematch(bool in_time) {
     run_.active = false;
   }
   const uint32_t workload = rematch_.workload;
-  const PairedComparison& comparison = rematch_.comparison;
+  const LongComparison& comparison = rematch_.comparison;
   uint32_t winner = 0;
   bool held = rematch_.contestant[0].phase != ContestantPhase::kDropped;
   for (uint32_t i = 1; held && i < rematch_.count; ++i) {

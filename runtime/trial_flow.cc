@@ -126,7 +126,7 @@ void Tuner::on_run(const RunResult& result) {
     MeasurementLimits limits = options_.measurement;
     const uint64_t left = left_ns();
     limits.max_total_ns = limits.max_total_ns < left ? limits.max_total_ns : static_cast<uint32_t>(left);
-    new (&measurement_) Measurement(limits, slot.is_default ? 0 : state.best_ns);  // in place: a temporary weighs stack
+    new (&measurement_) LongMeasurement(limits, slot.is_default ? 0 : state.best_ns);
     slot.phase = SlotPhase::kTiming;
     return;
   }

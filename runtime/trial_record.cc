@@ -44,7 +44,7 @@ void Tuner::record(uint8_t index, temper_outcome outcome) {
   ++trials_;
   ++state.outcomes[outcome];
   const bool timed = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
-  const Measurement& measured = measurement_;
+  const LongMeasurement& measured = measurement_;
   const TrialResult trial{outcome,
                           timed ? measured.median_ns() : 0,
                           timed ? measured.spread_ns() : 0,

@@ -6,8 +6,7 @@
 #include <cstdint>
 
 #include "runtime/history.h"
-#include "runtime/measurement.h"
-#include "runtime/paired_comparison.h"
+#include "runtime/long_times.h"
 #include "runtime/runner.h"
 #include "runtime/searcher.h"
 #include "temper/temper.h"
@@ -163,7 +162,7 @@ class Tuner {
     uint64_t round_ns = 0;  ///< of the last whole round
     uint64_t build_since_ns = 0;
     Contestant contestant[kMaxContestants]{};
-    PairedComparison comparison{};
+    LongComparison comparison{};
   };
 
   // tuner.cc: set-up, history.
@@ -290,8 +289,8 @@ class Tuner {
   Fingerprint fingerprint_{};
   Fingerprint last_fingerprint_{};
 
-  Measurement measurement_{};  ///< of the one candidate that is being timed
-  Proposal proposal_{};        ///< of all searchers
+  LongMeasurement measurement_{};  ///< of the one candidate that is being timed
+  Proposal proposal_{};            ///< of all searchers
   Rematch rematch_{};
 };
 
