@@ -3,49 +3,35 @@
 namespace temper {
 namespace {
 
-int32_t limit(bool negative) { return negative ? INT32_MIN : INT32_MAX; }
-
-int32_t add(int32_t a, int32_t b) {
-  int32_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? limit(a < 0) : sum;
+int32_t saturated(int64_t value) {
+  if (value != static_cast<int32_t>(value)) {
+    return value < 0 ? INT32_MIN : INT32_MAX;
+  }
+  return static_cast<int32_t>(value);
 }
 
-int32_t subtract(int32_t a, int32_t b) {
-  int32_t difference;
-  return __builtin_sub_overflow(a, b, &difference) ? limit(a < 0) : difference;
-}
-
-int32_t multiply(int32_t a, int32_t b) {
-  int32_t product;
-  return __builtin_mul_overflow(a, b, &product) ? limit((a ^ b) < 0) : product;
-}
-
-int32_t floor_div(int32_t a, int32_t b) {
+// The four divisions, of one floor division.
+int32_t divide(Op op, int32_t a, int32_t b) {
   if (b <= 0) {
     return 0;
   }
-  return a / b - (a % b < 0 ? 1 : 0);
-}
-
-int32_t ceil_div(int32_t a, int32_t b) {
-  if (b <= 0) {
-    return 0;
+  int32_t quotient = a / b;
+  int32_t rest = a - quotient * b;
+  if (rest < 0) {
+    --quotient;
+    rest += b;
   }
-  return a / b + (a % b > 0 ? 1 : 0);
-}
-
-int32_t floor_mod(int32_t a, int32_t b) {
-  if (b <= 0) {
-    return 0;
+  if (op == Op::kMod) {
+    return rest;
   }
-  const int32_t rest = a % b;
-  return rest < 0 ? rest + b : rest;
+  quotient += op != Op::kDiv && rest != 0 ? 1 : 0;
+  return op == Op::kRoundUp ? saturated(int64_t{quotient} * b) : quotient;
 }
 
-// 256 * log2(1 + 2^-x) at x = 0, 1/4, ..., 9; linear in between is off by at most 1.
+// 256 * log2(1 + 2^-x) at x = 0, 1/4, ..., 9, modulo 256; linear in between is off by at most 1.
 constexpr uint32_t kLogAddStep = 64;
-constexpr uint16_t kLogAdd[] = {256, 225, 198, 172, 150, 130, 112, 96, 82, 70, 60, 51, 44, 37, 31, 26, 22, 19, 16,
-                                13,  11,  10,  8,   7,   6,   5,   4,  3,  3,  2,  2,  2,  1,  1,  1,  1,  0};
+constexpr uint8_t kLogAdd[] = {0,  225, 198, 172, 150, 130, 112, 96, 82, 70, 60, 51, 44, 37, 31, 26, 22, 19, 16,
+                               13, 11,  10,  8,   7,   6,   5,   4,  3,  3,  2,  2,  2,  1,  1,  1,  1,  0};
 constexpr uint32_t kLogAddEnd = kLogAddStep * (sizeof kLogAdd / sizeof *kLogAdd - 1);
 
 int32_t log_add(int32_t a, int32_t b) {
@@ -54,9 +40,10 @@ int32_t log_add(int32_t a, int32_t b) {
   if (apart >= kLogAddEnd) {
     return high;
   }
-  const uint16_t* at = kLogAdd + apart / kLogAddStep;
-  const uint32_t drop = ((at[0] - at[1]) * (apart % kLogAddStep) + kLogAddStep / 2) / kLogAddStep;
-  return add(high, static_cast<int32_t>(at[0] - drop));
+  const uint8_t* at = kLogAdd + apart / kLogAddStep;
+  const uint32_t step = static_cast<uint8_t>(at[0] - at[1]);
+  const uint32_t rise = (step * (kLogAddStep - apart % kLogAddStep) + kLogAddStep / 2 - 1) / kLogAddStep;
+  return saturated(int64_t{high} + static_cast<int32_t>(at[1] + rise));
 }
 
 // The arrays that kConst, kDim, kKnob and kFact read.
@@ -72,19 +59,16 @@ struct InputTable {
 int32_t apply(Op op, int32_t a, int32_t b, int32_t c) {
   switch (op) {
     case Op::kAdd:
-      return add(a, b);
+      return saturated(int64_t{a} + b);
     case Op::kSub:
-      return subtract(a, b);
+      return saturated(int64_t{a} - b);
     case Op::kMul:
-      return multiply(a, b);
+      return saturated(int64_t{a} * b);
     case Op::kDiv:
-      return floor_div(a, b);
     case Op::kCeilDiv:
-      return ceil_div(a, b);
     case Op::kMod:
-      return floor_mod(a, b);
     case Op::kRoundUp:
-      return multiply(ceil_div(a, b), b);
+      return divide(op, a, b);
     case Op::kMin:
       return a < b ? a : b;
     case Op::kMax:

@@ -47,9 +47,8 @@ void Searcher::choose_kind(uint32_t trials) {
   if (kind_ != SearcherKind::kAuto) {
     return;
   }
-  const uint64_t size = space_->size();
-  const bool fits = size <= kMaxGrid && size <= (trials == 0 ? kSmallGrid : trials);
-  kind_ = fits ? SearcherKind::kGrid : SearcherKind::kAnnealing;
+  const uint32_t most = trials == 0 ? kSmallGrid : trials < kMaxGrid ? trials : kMaxGrid;
+  kind_ = space_->larger_than(most) ? SearcherKind::kAnnealing : SearcherKind::kGrid;
 }
 
 bool Searcher::visit(const Config& config) { return visited_->insert(hash_config(config, salt_)); }

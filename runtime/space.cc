@@ -41,6 +41,14 @@ uint64_t Space::size() const {
   return static_cast<uint64_t>(high) << 32 | low;
 }
 
+bool Space::larger_than(uint32_t configs) const {
+  uint32_t product = 1;
+  for (uint32_t k = 0; k < knob_count() && product <= configs; ++k) {
+    product *= choice_count_[k];  // at most 64 times what fitted
+  }
+  return product > configs;
+}
+
 ProgramInputs Space::inputs(const Config& config) const {
   values_of(config, scratch_.values);
   return {template_.constants, workload_.dims, {scratch_.values, knob_count()}, {facts_->value, TEMPER_FACT_COUNT}};
@@ -54,7 +62,7 @@ bool Space::legal(const Config& config) const {
 
 bool Space::has_variants() const { return pack_->variant_count() != 0; }
 
-int32_t Space::match_variant(const Config& config, uint32_t chosen) const {
+int32_t Space::match_variant(const Config& config, uint32_t chosen, uint32_t skipped) const {
   const uint32_t compared = chosen < template_.compile_knob_count ? chosen : template_.compile_knob_count;
   for (uint32_t i = 0; i < pack_->variant_count(); ++i) {
     const VariantView variant = pack_->variant(i);
@@ -65,7 +73,7 @@ int32_t Space::match_variant(const Config& config, uint32_t chosen) const {
     while (k < compared && variant.values[k] == value(k, config.choice[k])) {
       ++k;
     }
-    if (k == compared) {
+    if (k == compared && skipped-- == 0) {
       return static_cast<int32_t>(i);
     }
   }
@@ -120,15 +128,18 @@ void Space::values_of(const Config& config, int32_t out[TEMPER_MAX_KNOBS]) const
 }
 
 Status Space::nominal_default(Config* out) const {
-  const Span<const uint16_t> values = workload_.default_values;
-  Config config;
-  for (uint32_t k = 0; k < values.size; ++k) {
-    if (!choose(k, values[k], &config).ok()) {
-      return TEMPER_NOT_FOUND;
-    }
+  *out = Config();
+  return !workload_.default_values.empty() && choose_all(workload_.default_values, out) && legal(*out)
+             ? TEMPER_OK
+             : TEMPER_NOT_FOUND;
+}
+
+bool Space::choose_all(Span<const uint16_t> values, Config* config) const {
+  uint32_t k = 0;
+  while (k < values.size && choose(k, values[k], config).ok()) {
+    ++k;
   }
-  *out = config;
-  return !values.empty() && legal(config) ? TEMPER_OK : TEMPER_NOT_FOUND;
+  return k == values.size;
 }
 
 Status Space::choose(uint32_t knob, uint16_t value, Config* config) const {

@@ -55,6 +55,7 @@ class Space {
   int32_t value(uint32_t knob, uint32_t choice) const { return choices_[knob][choice]; }
   /// Product of the choice counts, saturated; illegal configs included.
   uint64_t size() const;
+  bool larger_than(uint32_t configs) const;  ///< that size
 
   /// Exact: constraints hold and, where the pack has variants, one serves the compile knobs.
   bool legal(const Config& config) const;
@@ -98,12 +99,13 @@ class Space {
   int32_t* results() const { return scratch_.values + knob_count(); }
   void run(const Program& program, const Config& config) const;
   bool has_variants() const;
-  /// First variant that agrees in the compile knobs among the first `chosen`; -1 when none does.
-  int32_t match_variant(const Config& config, uint32_t chosen) const;
+  /// Of the variants that agree in the compile knobs among the first `chosen`, the one behind `skipped` others; -1 when
+  /// there are no more.
+  int32_t match_variant(const Config& config, uint32_t chosen, uint32_t skipped = 0) const;
+  /// Sets the first knobs by value; false when one is not of this space.
+  bool choose_all(Span<const uint16_t> values, Config* config) const;
 
   // space_search.cc
-  /// The largest listed value not above the wish, else the smallest.
-  uint8_t choice_of(uint32_t knob, int32_t wish) const;
   void use_variant(uint32_t index, Config* config) const;
   bool random_variant(Random& random, Config* config) const;
   Status reject_step(Random& random, Sampler* sampler) const;
@@ -116,6 +118,8 @@ class Space {
   void enter_knob(Random& random, uint32_t knob, Sampler* sampler) const;
 
   // space_default.cc
+  /// The largest listed value not above the wish, else the smallest.
+  uint8_t choice_of(uint32_t knob, int32_t wish) const;
   /// Sets the knobs from `first` on to the template's wishes.
   void wish(uint32_t first, Config* config) const;
   /// `wished` with the compile knobs of the next variant, nearest first; *rank starts at 0. Without variants: `wished`,

@@ -17,6 +17,14 @@ uint32_t distance_of(uint32_t a, uint32_t b) { return a > b ? a - b : b - a; }
 
 }  // namespace
 
+uint8_t Space::choice_of(uint32_t knob, int32_t wish) const {
+  uint32_t choice = 0;
+  while (choice + 1 < choice_count_[knob] && value(knob, choice + 1) <= wish) {
+    ++choice;
+  }
+  return static_cast<uint8_t>(choice);
+}
+
 void Space::wish(uint32_t first, Config* config) const {
   // In order, so that the wish for a knob may read the choices of those before it.
   for (uint32_t k = first; k < knob_count(); ++k) {

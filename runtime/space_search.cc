@@ -8,30 +8,16 @@ constexpr uint32_t kMutations = 8;  // moves drawn for one that changes somethin
 
 }  // namespace
 
-uint8_t Space::choice_of(uint32_t knob, int32_t wish) const {
-  uint32_t choice = 0;
-  while (choice + 1 < choice_count_[knob] && value(knob, choice + 1) <= wish) {
-    ++choice;
-  }
-  return static_cast<uint8_t>(choice);
-}
-
 void Space::use_variant(uint32_t index, Config* config) const {
-  const VariantView variant = pack_->variant(index);
-  for (uint32_t k = 0; k < template_.compile_knob_count; ++k) {
-    config->choice[k] = choice_of(k, variant.values[k]);
-  }
+  (void)choose_all(pack_->variant(index).values, config);  // packs list them only with values of their knobs
 }
 
 bool Space::random_variant(Random& random, Config* config) const {
-  uint32_t left = random.below(variant_count_);
-  for (uint32_t i = 0; i < pack_->variant_count(); ++i) {
-    if (pack_->variant(i).template_index == workload_.template_index && left-- == 0) {
-      use_variant(i, config);
-      return true;
-    }
+  const int32_t variant = match_variant(*config, 0, random.below(variant_count_));
+  if (variant >= 0) {
+    use_variant(static_cast<uint32_t>(variant), config);
   }
-  return false;
+  return variant >= 0;
 }
 
 Status Space::sample_step(Random& random, Sampler* sampler, Config* out, DescendStep by_descent) const {
