@@ -28,11 +28,25 @@ void run_chunk(void* context, uint32_t index) {
 
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 64 == 0; }
 
-// One row of the packed form: n_block elements n_stride apart, zeros past the last.
-void pack_row(const float* from, size_t n_stride, int32_t whole, int32_t n_block, float** to) {
-  for (int32_t i = 0; i < n_block; ++i) {
-    *(*to)++ = i < whole ? from[static_cast<size_t>(i) * n_stride] : 0.0f;
+// A packed row's place in the constant: groups, blocks of n, k0, k1, k2.
+constexpr uint32_t kLoops = 5;
+struct Loop {
+  uint32_t count, at;
+  size_t stride;
+};
+
+// To the next row, the last loop first; false behind the last row. Sums may pass the end of size_t on the way.
+bool next_row(Loop* loops, size_t* from) {
+  for (uint32_t i = kLoops; i-- > 0;) {
+    Loop& loop = loops[i];
+    *from += loop.stride;
+    if (++loop.at < loop.count) {
+      return true;
+    }
+    *from -= loop.count * loop.stride;
+    loop.at = 0;
   }
+  return false;
 }
 
 }  // namespace
@@ -52,27 +66,24 @@ temper_status temper_pack_constant(const temper_plan* plan, const float* constan
     return TEMPER_NO_MEMORY;
   }
   const int32_t* layout = plan->pack_layout;
-  const auto stride = [layout](int32_t which) { return static_cast<size_t>(layout[which]); };
-  const int32_t n = layout[2];
-  const int32_t n_block = layout[4];
-  float* to = static_cast<float*>(packed);
-  for (int32_t g = 0; g < layout[0]; ++g) {
-    const float* group = constant + static_cast<size_t>(g) * stride(1);
-    // Counted by what is left: n0 + n_block could pass the end of int32.
-    for (int32_t left = n; left > 0; left = left > n_block ? left - n_block : 0) {
-      const float* block = group + static_cast<size_t>(n - left) * stride(3);
-      const int32_t whole = left < n_block ? left : n_block;
-      for (int32_t k0 = 0; k0 < layout[5]; ++k0) {
-        for (int32_t k1 = 0; k1 < layout[7]; ++k1) {
-          for (int32_t k2 = 0; k2 < layout[9]; ++k2) {
-            pack_row(block + static_cast<size_t>(k0) * stride(6) + static_cast<size_t>(k1) * stride(8) +
-                         static_cast<size_t>(k2) * stride(10),
-                     stride(3), whole, n_block, &to);
-          }
-        }
-      }
-    }
+  const uint32_t n = static_cast<uint32_t>(layout[2]);
+  const uint32_t n_block = static_cast<uint32_t>(layout[4]);
+  const size_t n_stride = static_cast<size_t>(layout[3]);
+  const uint32_t n_blocks = (n - 1) / n_block + 1;
+  Loop loops[kLoops];
+  for (uint32_t i = 0; i < kLoops; ++i) {
+    const int32_t* numbers = layout + (i == 0 ? 0 : 2 * i + 1);
+    loops[i] = {static_cast<uint32_t>(numbers[0]), 0, static_cast<size_t>(numbers[1])};
   }
+  loops[1] = {n_blocks, 0, n_block * n_stride};
+  float* to = static_cast<float*>(packed);
+  size_t from = 0;
+  do {
+    const uint32_t left = n - loops[1].at * n_block;
+    for (uint32_t i = 0; i < n_block; ++i) {
+      *to++ = i < left ? constant[from + i * n_stride] : 0.0f;  // zeros past the last
+    }
+  } while (next_row(loops, &from));
   return TEMPER_OK;
 }
 
