@@ -150,26 +150,31 @@ Status History::read(uint32_t offset, uint32_t bytes) {
   return storage_->read(storage_->self, offset, buffer_.data, bytes);
 }
 
-// Whether a frame that ends at `limit` or before starts at `offset`: then the buffer holds it whole, else at least what
-// it held.
-Status History::load_frame(uint32_t offset, uint32_t limit, FrameHeader* header, bool* whole) {
-  *whole = false;
-  if (limit - offset < sizeof *header) {
-    return {};
+// Reads what starts at `offset`: a frame that ends at `limit` or before, whole, else at least `available` bytes, and
+// then header->magic is 0.
+Status History::load_frame(uint32_t offset, uint32_t limit, uint32_t available, FrameHeader* header) {
+  header->magic = 0;
+  Status status = read(offset, available);
+  if (!status.ok() || available < sizeof *header) {
+    return status;
   }
-  std::memcpy(header, buffer_.data, sizeof *header);
-  const uint32_t total = static_cast<uint32_t>(sizeof *header) + header->bytes;
-  if (header->magic != kFrameMagic || header->bytes > kMaxPayload || total > limit - offset) {
-    return {};
+  FrameHeader found;
+  std::memcpy(&found, buffer_.data, sizeof found);
+  const uint32_t total = static_cast<uint32_t>(sizeof found) + found.bytes;
+  if (found.magic != kFrameMagic || found.bytes > kMaxPayload || total > limit - offset) {
+    return status;
   }
-  const Status status = read(offset, total);
-  *whole = status.ok() && header->crc == frame_crc(buffer_.data, header->bytes);
+  status = read(offset, total);
+  if (status.ok() && found.crc == frame_crc(buffer_.data, found.bytes)) {
+    *header = found;
+  }
   return status;
 }
 
 Status History::scan(void* context, void (*visit)(void* context, const FrameView& frame), uint32_t limit,
                      ScanReport* report) {
   const uint32_t unit = storage_->program_bytes;
+  uint32_t sequence = 0;
   Gap gap{storage_->erase_bytes != 0, unit, false, 0, 0, 0};
   for (uint32_t offset = 0; offset < limit;) {
     // Only a torn or damaged header may precede the first frame: a history inside a foreign file is not ours to extend.
@@ -178,13 +183,11 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
     }
     const uint32_t available = min(max(unit, sizeof(FrameHeader)), limit - offset);
     FrameHeader header;
-    bool whole = false;
-    Status status = read(offset, available);
-    status = status.ok() ? load_frame(offset, limit, &header, &whole) : status;
+    Status status = load_frame(offset, limit, available, &header);
     if (!status.ok()) {
       return status;
     }
-    if (!whole) {
+    if (header.magic == 0) {
       gap.skip_unit(offset, buffer_.data, available);
       offset += unit;
       continue;
@@ -199,10 +202,11 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
       visit(context, frame);
     }
     ++report->frames;
-    sequence_ = frame.sequence + 1;
+    sequence = frame.sequence + 1;
     offset += round_up(static_cast<uint32_t>(sizeof header) + header.bytes, unit);
     gap.end = offset;
   }
+  sequence_ = sequence;
   end_ = min(gap.end, storage_->size_bytes);
   filler_ = storage_->erase_bytes == 0 && end_ > limit ? end_ - limit : 0;
   report->damaged_bytes = gap.damaged_bytes;
@@ -213,11 +217,8 @@ Status History::rescan(void* context, void (*visit)(void* context, const FrameVi
   if (storage_ == nullptr || !failure_.ok()) {
     return failure_;
   }
-  const History kept = *this;
   ScanReport report{};
-  const Status status = scan(context, visit, end_ - filler_, &report);
-  *this = kept;
-  return status;
+  return scan(context, visit, end_ - filler_, &report);  // comes to the same end
 }
 
 Status History::append(FrameType type, Span<const uint8_t> head, Span<const uint8_t> tail) {
@@ -273,15 +274,11 @@ Status History::append_reserved(FrameType type, uint32_t payload_bytes) {
 // Programs the first `bytes` of the buffer, a frame with this CRC, at end_; looks whether storage kept it, and syncs.
 Status History::write(uint32_t bytes, uint32_t crc) {
   Status status = storage_->program(storage_->self, end_, buffer_.data, bytes);
-  FrameHeader header{};
-  bool whole = false;
+  FrameHeader header;
   if (status.ok()) {
-    status = read(end_, sizeof header);
+    status = load_frame(end_, end_ + bytes, sizeof header, &header);
   }
-  if (status.ok()) {
-    status = load_frame(end_, end_ + bytes, &header, &whole);
-  }
-  if (status.ok() && !(whole && header.crc == crc)) {
+  if (status.ok() && (header.magic == 0 || header.crc != crc)) {
     status = TEMPER_STORAGE_ERROR;
   }
   return status.ok() ? Status(storage_->sync(storage_->self)) : status;

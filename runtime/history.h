@@ -92,7 +92,7 @@ class History {
 
   Status scan(void* context, void (*visit)(void* context, const FrameView& frame), uint32_t limit, ScanReport* report);
   Status read(uint32_t offset, uint32_t bytes);
-  Status load_frame(uint32_t offset, uint32_t limit, FrameHeader* header, bool* whole);
+  Status load_frame(uint32_t offset, uint32_t limit, uint32_t available, FrameHeader* header);
   Status write(uint32_t bytes, uint32_t crc);
 };
 

@@ -56,14 +56,18 @@ bool Searcher::visit(const Config& config) { return visited_->insert(hash_config
 bool Searcher::visited(const Config& config) const { return visited_->contains(hash_config(config, salt_)); }
 
 void EliteList::insert(const Elite& fresh) {
-  if (count < kEliteCount) {
-    ++count;
-  } else if (fresh.time_ns >= entry[count - 1].time_ns) {
+  uint32_t at = 0;
+  while (at < count && entry[at].time_ns <= fresh.time_ns) {
+    ++at;
+  }
+  if (at == kEliteCount) {
     return;
   }
-  uint32_t at = count - 1u;
-  for (; at > 0 && entry[at - 1].time_ns > fresh.time_ns; --at) {
-    entry[at] = entry[at - 1];
+  if (count < kEliteCount) {
+    ++count;
+  }
+  for (uint32_t i = count - 1u; i > at; --i) {
+    entry[i] = entry[i - 1];
   }
   entry[at] = fresh;
 }
