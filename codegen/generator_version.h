@@ -6,6 +6,6 @@
 
 namespace temper {
 
-inline constexpr uint32_t kGeneratorVersion = 3;
+inline constexpr uint32_t kGeneratorVersion = 4;
 
 }  // namespace temper

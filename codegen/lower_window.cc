@@ -72,14 +72,22 @@ void WindowLowering::register_tile() {
     const bool even = Emitter::known(extent(kAxisChannel), &count) && count % size == 0, known = exact_;
     Value* full = even ? e_.builder().getTrue() : e_.builder().CreateNot(e_.less(left, e_.integer(size)));
     full = known && count < size ? e_.builder().getFalse() : full;
-    // Masks of AVX-512 cost little, so a pack holds the masked body alone.
-    full = !known && !even && e_.masks() && e_.lanes() == 16 ? e_.builder().getFalse() : full;
+    // Masks of AVX-512 cost little, so a pack holds the masked body of one vector alone. Of several it does not: LLVM
+    // ties a multiply-add to a masked load that it alone uses, not to its sum, and runs out of registers.
+    const bool masked_only = !known && !even && vectors_ == 1 && e_.masks() && e_.lanes() == 16;
+    full = masked_only ? e_.builder().getFalse() : full;
     e_.when(
         full, [&] { rows(whole); },
         [&] {
           if (!e_.masks()) {
             e_.loop(e_.integer(0), left, e_.integer(1), [&](Value* i) {
               rows({e_.add(channel, i), 1, {}, true, packed});
+            });
+            return;
+          }
+          if (!known && vectors_ > 1) {  // in a pack, a vector at a time: far less code than all of them masked
+            e_.loop(e_.integer(0), left, e_.integer(e_.lanes()), [&](Value* i) {
+              rows({e_.add(channel, i), 1, {e_.lane_mask(e_.sub(left, i), 0)}, false, packed, true});
             });
             return;
           }
@@ -158,7 +166,8 @@ void WindowLowering::rows(const Block& block) {
   const bool pixels_only = block.scalar || (gathers && !dims_.known(kDwFilterConstant));
   if (pixels_only) {
     const Range nothing{extent(kAxisColumn), extent(kAxisColumn)};
-    e_.loop(whole.begin, whole.end, e_.integer(1), [&](Value* row) { edge_pixels(block, row, 1, nothing); });
+    e_.loop(whole.begin, whole.end, e_.integer(1),
+            [&](Value* row) { edge_pixels(block, row, 1, taps(row, true), nothing); });
     return;
   }
   // Loops over the taps that are inside serve every row; only a pack's size speaks against a body for the interior.
@@ -188,7 +197,7 @@ void WindowLowering::columns(const Block& block, Value* row, int32_t height, con
   });
   const Range inside = at_least(inside_image, whole, size, tiles);
   if (channels_last_ || !e_.masks()) {
-    edge_pixels(block, row, height, inside);
+    edge_pixels(block, row, height, kernel_rows, inside);
   } else {
     edge_vectors(block, row, height, kernel_rows, inside);
   }
@@ -205,21 +214,20 @@ void WindowLowering::columns(const Block& block, Value* row, int32_t height, con
   });
 }
 
-void WindowLowering::edge_pixels(const Block& block, Value* row, int32_t height, const Range& inside) {
+// One column of the tile's rows at a time, which share the taps that are inside.
+void WindowLowering::edge_pixels(const Block& block, Value* row, int32_t height, const Range& kernel_rows,
+                                 const Range& inside) {
   Block pixel = block;
   pixel.scalar = block.scalar || !channels_last_;
-  e_.loop(e_.integer(0), e_.integer(height), e_.integer(1), [&](Value* t) {
-    Value* this_row = e_.add(row, t);
-    const Range kernel_rows = taps(this_row, true);
-    each_edge({e_.integer(0), extent(kAxisColumn)}, inside, [&](Value* column) {
-      Tile one;
-      one.row = this_row;
-      one.column = column;
-      one.height = one.width = 1;
-      one.kernel_rows = kernel_rows;
-      one.kernel_columns = taps(column, false);
-      tile(pixel, one);
-    });
+  each_edge({e_.integer(0), extent(kAxisColumn)}, inside, [&](Value* column) {
+    Tile one;
+    one.row = row;
+    one.column = column;
+    one.height = height;
+    one.width = 1;
+    one.kernel_rows = kernel_rows;
+    one.kernel_columns = taps(column, false);
+    tile(pixel, one);
   });
 }
 

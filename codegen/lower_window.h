@@ -26,6 +26,7 @@ class WindowLowering : public NestWalker {
     Values masks;
     bool scalar = false;
     bool packed_filter;
+    bool inside = false;  ///< one vector, which may be any of its block
   };
   /// Output elements of one register tile: tile_h x tile_w pixels (channels last) or vectors of columns.
   struct Tile {
@@ -49,7 +50,8 @@ class WindowLowering : public NestWalker {
 
   void rows(const Block& block);
   void columns(const Block& block, llvm::Value* row, int32_t height, const Range& kernel_rows, bool interior);
-  void edge_pixels(const Block& block, llvm::Value* row, int32_t height, const Range& columns);
+  void edge_pixels(const Block& block, llvm::Value* row, int32_t height, const Range& kernel_rows,
+                   const Range& columns);
   void edge_vectors(const Block& block, llvm::Value* row, int32_t height, const Range& kernel_rows,
                     const Range& columns);
   void tile(const Block& block, Tile tile);

@@ -40,7 +40,7 @@ Value* WindowLowering::filter_at(const Block& block, Value* tap) {
   if (!block.packed_filter) {
     return e_.offset(filter, e_.add(e_.mul(block.channel, taps), tap));
   }
-  Value* inside = block.scalar ? e_.mod(block.channel, e_.integer(block_size())) : e_.integer(0);
+  Value* inside = block.scalar || block.inside ? e_.mod(block.channel, e_.integer(block_size())) : e_.integer(0);
   Value* start = e_.sub(block.channel, inside);
   return e_.offset(filter, e_.add(e_.add(e_.mul(start, taps), e_.mul(tap, e_.integer(block_size()))), inside));
 }
