@@ -65,47 +65,37 @@ class Checker {
     if (offset < 4 || offset + bytes > table_bytes || at % (is_inline ? rule.detail() : 4) != 0) {
       return false;
     }
-    if (is_inline) {
-      return true;
-    }
-    uint32_t target;
-    return follow(at, &target) && (rule.kind() == FieldKind::kTable ? table(target, rule.detail()) : vector(rule, target));
+    return is_inline || reach(at, rule);
   }
 
-  // The position that the offset stored at `at` leads to; its first four bytes are inside.
-  bool follow(uint32_t at, uint32_t* target) const {
+  // What the offset stored at `at` leads to.
+  bool reach(uint32_t at, FieldRule rule) {
     const uint32_t distance = read<uint32_t>(at);
-    *target = at + distance;
-    return distance <= size_ && *target % 4 == 0 && inside(*target, 4);
-  }
-
-  // A string: its length, that many characters, a zero.
-  bool terminated(uint32_t at) const {
-    const uint32_t length = read<uint32_t>(at);
-    return length < size_ - at - 4 && data_[at + 4 + length] == 0;
-  }
-
-  bool vector(const FieldRule& rule, uint32_t at) {
-    const uint32_t count = read<uint32_t>(at);
-    const uint32_t first = at + 4;
+    const uint32_t target = at + distance;
+    if (distance > size_ || target % 4 != 0 || !inside(target, 4)) {
+      return false;
+    }
+    if (rule.kind() == FieldKind::kTable) {
+      return table(target, rule.detail());
+    }
+    const uint32_t count = read<uint32_t>(target);
+    const uint32_t first = target + 4;
     const uint32_t room = size_ - first;
     if (static_cast<uint64_t>(count) * rule.bytes > room) {
       return false;
     }
     if (rule.kind() == FieldKind::kString) {
-      return terminated(at);
+      return count < room && data_[first + count] == 0;
     }
     if (rule.kind() == FieldKind::kVector) {
       return first % rule.detail() == 0;
     }
-    for (uint32_t i = 0; i < count; ++i) {
-      uint32_t target;
-      if (!follow(first + 4 * i, &target) ||
-          !(rule.kind() == FieldKind::kStringVector ? terminated(target) : table(target, rule.detail()))) {
-        return false;
-      }
+    const FieldRule element = rule.kind() == FieldKind::kStringVector ? string_field() : table_field(rule.detail());
+    uint32_t i = 0;
+    while (i < count && reach(first + 4 * i, element)) {
+      ++i;
     }
-    return true;
+    return i == count;
   }
 
   const uint8_t* data_;

@@ -1,6 +1,8 @@
 // The visited set; hints, elites and what trials teach. See runtime/searcher.h.
 #include "runtime/searcher.h"
 
+#include <cstring>
+
 #include "runtime/learning.h"
 
 namespace temper {
@@ -55,9 +57,25 @@ bool Searcher::visit(const Config& config) { return visited_->insert(hash_config
 
 bool Searcher::visited(const Config& config) const { return visited_->contains(hash_config(config, salt_)); }
 
-void EliteList::insert(const Elite& fresh) {
+void EliteList::remove(uint32_t index) {
+  --count;
+  std::memmove(entry + index, entry + index + 1, (count - index) * sizeof *entry);
+}
+
+void EliteList::put(const Config& config, uint64_t time_ns, OfKnown of_known) {
+  const Config kept = config;  // may be one of the elites itself
   uint32_t at = 0;
-  while (at < count && entry[at].time_ns <= fresh.time_ns) {
+  while (at < count && !(entry[at].config == kept)) {
+    ++at;
+  }
+  if (at < count) {
+    if (of_known == OfKnown::kOldCounts) {
+      return;
+    }
+    remove(at);
+  }
+  at = 0;
+  while (at < count && entry[at].time_ns <= time_ns) {
     ++at;
   }
   if (at == kEliteCount) {
@@ -66,30 +84,13 @@ void EliteList::insert(const Elite& fresh) {
   if (count < kEliteCount) {
     ++count;
   }
-  for (uint32_t i = count - 1u; i > at; --i) {
-    entry[i] = entry[i - 1];
-  }
-  entry[at] = fresh;
-}
-
-void EliteList::remove(uint32_t index) {
-  for (--count; index < count; ++index) {
-    entry[index] = entry[index + 1];
-  }
-}
-
-uint32_t EliteList::find(const Config& config) const {
-  uint32_t i = 0;
-  while (i < count && !(entry[i].config == config)) {
-    ++i;
-  }
-  return i;
+  std::memmove(entry + at + 1, entry + at, (count - 1u - at) * sizeof *entry);
+  entry[at].config = kept;
+  entry[at].time_ns = time_ns;
 }
 
 void Searcher::hint(const Config& config, uint64_t time_ns) {
-  if (hints_.find(config) == hints_.count) {
-    hints_.insert(Elite{config, time_ns});
-  }
+  hints_.put(config, time_ns, EliteList::OfKnown::kOldCounts);
 }
 
 void Searcher::observe(const Config& config, temper_outcome outcome, uint64_t time_ns) {
@@ -101,15 +102,9 @@ void Searcher::observe(const Config& config, temper_outcome outcome, uint64_t ti
   if (learned_ != nullptr) {
     learning_->learn(*learned_, *space_, config, outcome, predict(config), time_ns);
   }
-  if (outcome != TEMPER_OUTCOME_OK || time_ns == 0) {
-    return;
+  if (outcome == TEMPER_OUTCOME_OK && time_ns != 0) {
+    elites_.put(config, time_ns, EliteList::OfKnown::kNewCounts);
   }
-  const Elite fresh{config, time_ns};  // `config` may be one of the elites itself
-  const uint32_t known = elites_.find(config);
-  if (known < elites_.count) {  // measured again: the newer result counts
-    elites_.remove(known);
-  }
-  elites_.insert(fresh);
 }
 
 void Searcher::set_progress(uint32_t spent_q8) { spent_q8_ = spent_q8 > 256 ? 256 : spent_q8; }

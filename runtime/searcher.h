@@ -23,10 +23,12 @@ struct Elite {
 
 /// The fastest configs, fastest first.
 struct EliteList {
-  /// Kept if it is among the fastest; of equals the older stays ahead.
-  void insert(const Elite& fresh);
+  enum class OfKnown : uint8_t { kOldCounts, kNewCounts };
+
+  /// Kept if it is among the fastest; of equals the older stays ahead. Of a config that is there already the old or the
+  /// new time counts.
+  void put(const Config& config, uint64_t time_ns, OfKnown of_known);
   void remove(uint32_t index);
-  uint32_t find(const Config& config) const;  ///< count when it is not there
 
   Elite entry[kEliteCount] = {};
   uint8_t count = 0;
