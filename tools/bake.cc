@@ -60,29 +60,26 @@ struct BakeResult {
   WinnersArchive archive;
 };
 
-/// What is read must not be what is written: a table baked over the table that it came from would lose the rest of it.
-Result<bool> keep_apart(const std::string& output, const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(output, input, ignored)) {
-      return Error{TEMPER_INVALID_ARGUMENT, "-o: " + output + " would replace an input; name another output"};
-    }
-  }
-  return true;
-}
-
-Result<BakeOutput> output_files(const std::string& base, const std::vector<std::string>& inputs) {
+Result<BakeOutput> output_files(const BakeCommand& command) {
+  const std::string& base = command.output;
   const std::string stem = std::filesystem::path(base).filename().string();
   if (stem.empty() || stem == "." || stem == "..") {
     return Error{TEMPER_INVALID_ARGUMENT, "-o " + base + ": name a file, without an ending, not a folder"};
   }
   BakeOutput files{identifier_of(stem), base + ".table", base + "_table.c", base + ".a", base + ".h"};
   make_folder_of(base);
-  for (const std::string& path : {files.table, files.source, files.archive, files.header}) {
-    const Result<bool> apart = keep_apart(path, inputs);
-    const Result<bool> writable = can_write(path);
-    if (!apart || !writable) {
-      return apart ? writable.error() : apart.error();
+  std::vector<std::string> inputs = command.files;
+  inputs.push_back(command.network.network);
+  const std::vector<std::string> outputs = {files.table, files.source, files.archive, files.header, command.json};
+  if (Result<bool> apart = keep_apart(outputs, inputs); !apart) {
+    return apart.error();
+  }
+  for (const std::string& path : outputs) {
+    if (path.empty() || path == "-") {
+      continue;
+    }
+    if (Result<bool> writable = can_write(path); !writable) {
+      return writable.error();
     }
   }
   return files;
@@ -345,7 +342,7 @@ int run(const BakeCommand& command) {
   if (!target) {
     return report(target.error());
   }
-  const Result<BakeOutput> output = output_files(command.output, command.files);
+  const Result<BakeOutput> output = output_files(command);
   if (!output) {
     return report(output.error());
   }

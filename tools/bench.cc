@@ -189,6 +189,10 @@ Result<TuneReport> bench_network(const BenchCommand& command, const Network& net
 }
 
 int run(const BenchCommand& command) {
+  if (Result<bool> apart = keep_apart({command.json}, {command.network.network, command.history, command.table});
+      !apart) {
+    return report(apart.error());
+  }
   const Result<Network> network = resolve_network(command.network);
   if (!network) {
     return report(network.error());

@@ -10,6 +10,7 @@
 
 #include "schedules/workloads_json.h"
 #include "tools/build_firmware.h"
+#include "tools/build_folder.h"
 #include "tools/build_report.h"
 #include "tools/commands.h"
 #include "tools/duration.h"
@@ -19,6 +20,7 @@
 #include "tools/json_output.h"
 #include "tools/network_argument.h"
 #include "tools/option_values.h"
+#include "tools/prepacked_constants.h"
 #include "tools/whole_file.h"
 
 namespace temper {
@@ -32,15 +34,6 @@ struct BuildCommand {
   std::vector<std::string> prior;
   bool quiet = false;
 };
-
-std::string identifier(const std::string& name) {
-  std::string text;
-  for (const char c : name) {
-    const bool legal = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    text += legal ? c : '_';
-  }
-  return text.empty() || (text[0] >= '0' && text[0] <= '9') ? "_" + text : text;
-}
 
 /// A device finds workloads by name.
 void make_names_unique(Network* network) {
@@ -114,9 +107,12 @@ class Build {
 
  private:
   Result<bool> prepare();
+  Result<bool> check_board() const;
+  Result<bool> clear_folder() { return folder_.clear(kit_, report_.pack ? name_ : ""); }
   Result<bool> make_pack();
-  Result<bool> write_pack_files() const;
+  Result<bool> write_pack_files();
   Result<bool> compute_memory();
+  bool adopt_program_bytes(const BoardFacts& board);
   FirmwareSettings settings(uint64_t pool_bytes) const;
   Result<bool> make_firmware();
   Result<FirmwareResult> build_into_ram();
@@ -125,11 +121,13 @@ class Build {
 
   const BuildCommand& command_;
   BuildKit kit_;
+  BuildFolder folder_;
   Target target_;
   temper_facts facts_{};
   Network network_;
   std::string name_;
   uint64_t budget_ms_ = 0;
+  uint32_t program_bytes_ = 0;  // of the storage; assumed until the board has told
   BuildReport report_;
 };
 
@@ -139,6 +137,7 @@ Result<bool> Build::prepare() {
     return Error{TEMPER_INVALID_ARGUMENT, target.error().message};
   }
   target_ = *target;
+  program_bytes_ = bare_metal(target_) ? 8 : 1;
   const Result<uint64_t> budget = parse_duration(command_.budget);
   if (!budget) {
     return Error{TEMPER_INVALID_ARGUMENT, "--budget " + command_.budget + ": " + budget.error().message};
@@ -149,6 +148,11 @@ Result<bool> Build::prepare() {
     return Error{TEMPER_INVALID_ARGUMENT, lookup ? "--profile lookup needs --winners F.a, as temper bake makes it"
                                                  : "--winners is for --profile lookup"};
   }
+  std::vector<std::string> inputs = command_.prior;
+  inputs.insert(inputs.end(), {command_.network.network, command_.winners});
+  if (Result<bool> apart = keep_apart({command_.json}, inputs); !apart) {
+    return apart.error();
+  }
   Result<Network> network = resolve_network(command_.network);
   if (!network) {
     return network.error();
@@ -158,7 +162,8 @@ Result<bool> Build::prepare() {
     return Error{TEMPER_NOTHING_TO_TUNE, network_.name + " holds nothing that temper tunes"};
   }
   make_names_unique(&network_);
-  name_ = lookup ? identifier(std::filesystem::path(command_.winners).stem().string()) : identifier(network_.name);
+  name_ =
+      lookup ? identifier_of(std::filesystem::path(command_.winners).stem().string()) : identifier_of(network_.name);
   Result<BuildKit> kit = find_build_kit(command_.target);
   if (!kit) {
     return kit.error();
@@ -169,17 +174,41 @@ Result<bool> Build::prepare() {
     return facts.error();
   }
   facts_ = *facts;
-  std::error_code error;
-  std::filesystem::create_directories(command_.output, error);
-  if (error) {
-    return Error{TEMPER_STORAGE_ERROR, command_.output + ": no folder can be made there: " + error.message()};
+  if (Result<bool> known = check_board(); !known) {
+    return known;
   }
+  Result<BuildFolder> folder = BuildFolder::open(command_.output);
+  if (!folder) {
+    return folder.error();
+  }
+  folder_ = std::move(*folder);
   report_.network = network_.name;
   report_.target = target_.name;
   report_.profile = command_.profile;
   report_.max_trials = command_.max_trials;
   report_.trials = command_.trials;
   return true;
+}
+
+Result<bool> Build::check_board() const {
+  if (command_.board.find('/') != std::string::npos) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(command_.board + "/board.cmake", ignored)
+               ? Result<bool>(true)
+               : Error{TEMPER_INVALID_ARGUMENT, "--board " + command_.board + ": there is no board.cmake in it"};
+  }
+  const std::vector<std::string> boards = known_boards(kit_);
+  const std::string& board = command_.board.empty() ? kit_.default_board : command_.board;
+  if (std::find(boards.begin(), boards.end(), board) != boards.end()) {
+    return true;
+  }
+  std::string known;
+  for (const std::string& name : boards) {
+    known += " " + name;
+  }
+  const std::string reason =
+      board.empty() ? target_.name + " has no board of its own: give --board" : "there is no board '" + board + "'";
+  return Error{TEMPER_INVALID_ARGUMENT, reason + "; boards:" + known + ", or the path of a folder"};
 }
 
 Result<bool> Build::make_pack() {
@@ -207,7 +236,7 @@ Result<bool> Build::make_pack() {
   return true;
 }
 
-Result<bool> Build::write_pack_files() const {
+Result<bool> Build::write_pack_files() {
   const std::pair<std::string, std::string> texts[] = {
       {name_ + ".workloads", workloads_text(network_)},
       {name_ + ".pack", std::string(report_.pack->data.begin(), report_.pack->data.end())},
@@ -225,6 +254,9 @@ FirmwareSettings Build::settings(uint64_t pool_bytes) const {
   result.output = std::filesystem::absolute(command_.output).string();
   result.name = name_;
   result.board = command_.board.empty() ? kit_.default_board : command_.board;
+  if (result.board.find('/') != std::string::npos) {
+    result.board = std::filesystem::absolute(result.board).string();  // CMake would look below its own boards
+  }
   if (report_.pack) {
     result.pack_object = result.output + "/" + name_ + "_pack.o";
   } else {
@@ -242,7 +274,7 @@ Result<bool> Build::compute_memory() {
   NeedsSettings settings;
   settings.facts = facts_;
   settings.max_trials = command_.max_trials;
-  settings.program_bytes = bare_metal(target_) ? 8 : 1;
+  settings.program_bytes = program_bytes_;
   settings.learning = command_.profile == "learning";
   Result<BuildNeeds> needs =
       compute_needs(report_.pack->data, static_cast<uint32_t>(report_.pack->variants.size()), settings);
@@ -273,22 +305,28 @@ Result<FirmwareResult> Build::build_into_ram() {
   return build_firmware(kit_, settings(report_.pool_bytes));
 }
 
-Result<bool> Build::make_firmware() {
-  const std::vector<std::string> boards = known_boards(kit_);
-  const bool own_board = command_.board.find('/') != std::string::npos;
-  if (!command_.board.empty() && !own_board &&
-      std::find(boards.begin(), boards.end(), command_.board) == boards.end()) {
-    std::string known;
-    for (const std::string& board : boards) {
-      known += " " + board;
-    }
-    return Error{TEMPER_INVALID_ARGUMENT,
-                 "there is no board '" + command_.board + "'; boards:" + known + ", or the path of a folder"};
+/// True when the storage is programmed in other units than was assumed: frames are as long as these make them.
+bool Build::adopt_program_bytes(const BoardFacts& board) {
+  const auto found = board.find("program");
+  const uint64_t bytes = found == board.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
+  if (bytes == 0 || bytes > 256 || bytes == program_bytes_) {
+    return false;
   }
+  program_bytes_ = static_cast<uint32_t>(bytes);
+  return true;
+}
+
+Result<bool> Build::make_firmware() {
   if (!command_.quiet) {
     std::fprintf(stderr, "building the firmware: %s\n", path("build.log").c_str());
   }
   Result<FirmwareResult> built = build_into_ram();
+  if (built && report_.pack && adopt_program_bytes(built->board)) {
+    if (Result<bool> computed = compute_memory(); !computed) {
+      return computed;
+    }
+    built = build_into_ram();
+  }
   if (!built) {
     return built.error();
   }
@@ -334,21 +372,12 @@ Result<bool> Build::write_reports() const {
 
 Result<int> Build::run() {
   using Step = Result<bool> (Build::*)();
-  const bool lookup = command_.profile == "lookup";
-  const std::vector<Step> steps = lookup
-                                      ? std::vector<Step>{&Build::prepare, &Build::make_firmware}
-                                      : std::vector<Step>{&Build::prepare, &Build::make_pack, &Build::compute_memory};
-  for (const Step step : steps) {
+  const std::vector<Step> winners = {&Build::prepare, &Build::clear_folder, &Build::make_firmware};
+  const std::vector<Step> pack = {&Build::prepare,      &Build::make_pack,        &Build::compute_memory,
+                                  &Build::clear_folder, &Build::write_pack_files, &Build::make_firmware};
+  for (const Step step : command_.profile == "lookup" ? winners : pack) {
     if (Result<bool> done = (this->*step)(); !done) {
       return done.error();
-    }
-  }
-  if (!lookup) {
-    if (Result<bool> written = write_pack_files(); !written) {
-      return written.error();
-    }
-    if (Result<bool> made = make_firmware(); !made) {
-      return made.error();
     }
   }
   if (Result<bool> written = write_reports(); !written) {

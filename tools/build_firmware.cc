@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tools/build_folder.h"
 #include "tools/child_process.h"
 
 namespace temper {
@@ -103,14 +104,41 @@ void read_symbols(const BuildKit& kit, const FirmwareSettings& settings, Firmwar
   }
 }
 
-Result<bool> copy_into(const fs::path& from, const fs::path& to) {
-  std::error_code error;
+Error copy_failure(const fs::path& to, const std::error_code& error) {
+  const bool full = error == std::errc::no_space_on_device;
+  return {full ? TEMPER_STORAGE_FULL : TEMPER_STORAGE_ERROR, to.string() + ": cannot be written: " + error.message()};
+}
+
+/// A file appears under its name only when all of it is there.
+Result<bool> copy_whole(const fs::path& from, const fs::path& to) {
+  const fs::path part = to.string() + ".part";
+  std::error_code error, ignored;
   fs::create_directories(to.parent_path(), error);
-  fs::copy(from, to, fs::copy_options::overwrite_existing | fs::copy_options::recursive, error);
+  if (!error) {
+    fs::copy_file(from, part, fs::copy_options::overwrite_existing, error);
+  }
+  if (!error) {
+    fs::rename(part, to, error);
+  }
   if (error) {
-    return Error{TEMPER_STORAGE_ERROR, to.string() + ": cannot be written: " + error.message()};
+    fs::remove(part, ignored);
+    return copy_failure(to, error);
   }
   return true;
+}
+
+/// A file, or a folder of files.
+Result<bool> copy_into(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  if (!fs::is_directory(from, error)) {
+    return copy_whole(from, to);
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(from, error)) {
+    if (Result<bool> copied = copy_into(entry.path(), to / entry.path().filename()); !copied) {
+      return copied;
+    }
+  }
+  return error ? Result<bool>(copy_failure(to, error)) : Result<bool>(true);
 }
 
 }  // namespace
@@ -144,10 +172,11 @@ Result<FirmwareResult> build_firmware(const BuildKit& kit, const FirmwareSetting
 Result<bool> collect_results(const BuildKit& kit, const FirmwareSettings& settings) {
   const fs::path from = build_folder(settings), to = settings.output;
   std::error_code ignored;
-  for (const char* name : {"first_boot", "collect_boot", "winners_boot"}) {
+  for (const std::string& name : firmware_programs()) {
+    const bool made = (name == "winners_boot") == settings.pack_object.empty();  // the rest is of an earlier build
     for (const char* suffix : {".elf", "", ".map"}) {
-      const fs::path program = from / (std::string(name) + suffix);
-      if (fs::is_regular_file(program, ignored)) {
+      const fs::path program = from / (name + suffix);
+      if (made && fs::is_regular_file(program, ignored)) {
         if (Result<bool> copied = copy_into(program, to / program.filename()); !copied) {
           return copied;
         }

@@ -149,17 +149,9 @@ int finish(const CollectCommand& command, const TuningRun& run, temper_status st
   return kExitDone;
 }
 
-/// A report over the data would lose it.
-bool json_names_history(const CollectCommand& command) {
-  std::error_code failed;
-  return !command.history.empty() && !command.json.empty() && command.json != "-" &&
-         std::filesystem::weakly_canonical(command.json, failed) ==
-             std::filesystem::weakly_canonical(command.history, failed);
-}
-
 Result<Network> network_of(const CollectCommand& command) {
-  if (json_names_history(command)) {
-    return Error{TEMPER_INVALID_ARGUMENT, command.history + " is named as history and as output too"};
+  if (Result<bool> apart = keep_apart({command.history, command.json}, {command.network.network}); !apart) {
+    return apart.error();
   }
   if (command.target != "native") {
     return Error{TEMPER_INVALID_ARGUMENT,

@@ -35,7 +35,7 @@ int exit_code_of(temper_status status) {
 }
 
 int report(const Error& error) {
-  std::fprintf(stderr, "temper: %s\n", printable(error.message).c_str());
+  std::fprintf(stderr, "temper: %s\n", printable_lines(error.message).c_str());
   return exit_code_of(error.code);
 }
 

@@ -101,6 +101,9 @@ nlohmann::ordered_json network_json(const Network& network) {
 }
 
 int run(const ImportCommand& command) {
+  if (Result<bool> apart = keep_apart({command.output, command.json}, {command.network.network}); !apart) {
+    return report(apart.error());
+  }
   const Result<Network> network = resolve_network(command.network);
   if (!network) {
     return report(network.error());

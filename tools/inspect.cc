@@ -79,6 +79,9 @@ Result<Inspection> inspect_file(const std::string& path, std::optional<uint64_t>
 }
 
 int run(const std::string& path, std::optional<uint64_t> offset, const std::string& json) {
+  if (Result<bool> apart = keep_apart({json}, {path}); !apart) {
+    return report(apart.error());
+  }
   const Result<Inspection> inspection = inspect_file(path, offset);
   if (!inspection) {
     return report(inspection.error());

@@ -12,6 +12,7 @@
 #include "tools/option_values.h"
 #include "tools/text_table.h"
 #include "tools/tune_report.h"
+#include "tools/whole_file.h"
 
 namespace temper {
 namespace {
@@ -130,6 +131,11 @@ nlohmann::ordered_json found_json(const Network& network, const HostDevice& devi
 }
 
 int run(const LookupCommand& command) {
+  std::vector<std::string> inputs = command.files.tables;
+  inputs.insert(inputs.end(), {command.network.network, command.files.history});
+  if (Result<bool> apart = keep_apart({command.json}, inputs); !apart) {
+    return report(apart.error());
+  }
   const Result<Network> network = resolve_network(command.network);
   if (!network) {
     return report(network.error());

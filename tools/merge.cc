@@ -253,20 +253,11 @@ Result<Merged> merge_to_file(const MergeCommand& command) {
   return merged;
 }
 
-/// The report is never written over what is merged.
-bool json_names_another(const MergeCommand& command) {
-  std::vector<std::string> others = command.files;
-  others.push_back(command.output);
-  std::error_code failed;
-  const fs::path json = fs::weakly_canonical(command.json, failed);
-  return !command.json.empty() && command.json != "-" &&
-         std::any_of(others.begin(), others.end(),
-                     [&](const std::string& other) { return fs::weakly_canonical(other, failed) == json; });
-}
-
 int run(const MergeCommand& command) {
-  if (json_names_another(command)) {
-    return report(Error{TEMPER_INVALID_ARGUMENT, command.json + " is named as --json and as history or table too"});
+  Result<bool> apart = keep_apart({command.json}, command.files);
+  apart = apart ? keep_apart({command.output, command.json}, {}) : apart;  // the output may be an input
+  if (!apart) {
+    return report(apart.error());
   }
   if (command.offset && command.files.size() > 1) {
     return report(Error{TEMPER_INVALID_ARGUMENT,

@@ -97,7 +97,7 @@ std::string identifier_of(const std::string& name) {
   if (digit || identifier.empty()) {
     identifier.insert(identifier.begin(), '_');
   }
-  return identifier;
+  return identifier == "temper" ? "_temper" : identifier;  // temper_pack and temper_winners are types
 }
 
 }  // namespace temper

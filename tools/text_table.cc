@@ -54,6 +54,18 @@ std::string printable(std::string text) {
   return text;
 }
 
+std::string printable_lines(const std::string& text) {
+  std::string lines;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (begin == 0 || end > begin) {
+      lines += (begin == 0 ? "" : "\n  ") + printable(text.substr(begin, end - begin));
+    }
+    begin = end + 1;
+  }
+  return lines;
+}
+
 std::string decimal(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", digits, value);

@@ -30,6 +30,8 @@ class TextTable {
 
 /// Control characters, which names from foreign files may hold, as '?': a terminal obeys them.
 std::string printable(std::string text);
+/// The same line by line; lines after the first are indented, so that none passes for a message of its own.
+std::string printable_lines(const std::string& text);
 
 /// With this many digits after the point.
 std::string decimal(double value, int digits);

@@ -181,17 +181,11 @@ int finish(const TuneCommand& command, const TuningRun& run, temper_status statu
   return code != kExitDone ? code : table_code;
 }
 
-/// The history is never written over by what the run writes at its end.
-bool names_history(const TuneCommand& command, const std::string& path) {
-  std::error_code failed;
-  return !command.history.empty() && !path.empty() && path != "-" &&
-         std::filesystem::weakly_canonical(path, failed) == std::filesystem::weakly_canonical(command.history, failed);
-}
-
 int run(const TuneCommand& command) {
   const uint64_t started_ns = temper_linux_now_ns(nullptr);
-  if (names_history(command, command.table) || names_history(command, command.json)) {
-    return report(Error{TEMPER_INVALID_ARGUMENT, command.history + " is named as history and as output too"});
+  if (Result<bool> apart = keep_apart({command.history, command.table, command.json}, {command.network.network});
+      !apart) {
+    return report(apart.error());
   }
   Result<TuningSettings> settings = settings_of(command);
   if (!settings) {

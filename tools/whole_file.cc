@@ -47,6 +47,13 @@ bool written_in_place(const std::string& path) {
   return open_file || (fs::exists(status) && !fs::is_regular_file(status));
 }
 
+/// Also where it does not exist yet.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return !a.empty() && !b.empty() &&
+         (fs::equivalent(a, b, ignored) || fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored));
+}
+
 int write_in_place(const std::string& path, std::string_view bytes) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) {
@@ -109,6 +116,26 @@ Result<bool> can_write(const std::string& path) {
   ::close(fd);
   if (!in_place) {
     std::remove(part.c_str());
+  }
+  return true;
+}
+
+Result<bool> keep_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty() || outputs[i] == "-" || written_in_place(outputs[i])) {
+      continue;
+    }
+    for (const std::string& input : inputs) {
+      std::error_code ignored;
+      if (fs::equivalent(outputs[i], input, ignored)) {
+        return Error{TEMPER_INVALID_ARGUMENT, outputs[i] + " would replace an input; name another output"};
+      }
+    }
+    for (size_t other = 0; other < i; ++other) {
+      if (outputs[other] != "-" && same_file(outputs[i], outputs[other])) {
+        return Error{TEMPER_INVALID_ARGUMENT, outputs[i] + " is named for two outputs; name another for one of them"};
+      }
+    }
   }
   return true;
 }

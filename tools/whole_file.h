@@ -19,6 +19,10 @@ Result<bool> write_whole_file(const std::string& path, const std::vector<uint8_t
 /// Whether `path` could be written now, so that a long run need not end in vain. Leaves nothing behind.
 Result<bool> can_write(const std::string& path);
 
+/// That no file is lost: TEMPER_INVALID_ARGUMENT, naming it, where one of `outputs` is one of `inputs` or named twice,
+/// whatever links lead there. Empty names and "-" are none; devices and pipes may be named as often as one likes.
+Result<bool> keep_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
+
 /// Makes the folder that a file at `path` lies in. That it failed shows when the file is written.
 void make_folder_of(const std::string& path);
 

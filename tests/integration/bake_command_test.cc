@@ -204,6 +204,12 @@ TEST_CASE("what cannot be baked is refused with the reason, and nothing is writt
   const CommandResult over = bake({folder + "/small.table"}, "small");
   CHECK(over.exit_code == 2);
   CHECK(over.err.find("would replace an input") != std::string::npos);
+  const std::string history = read_text(tuned().history);
+  const CommandResult report = bake({tuned().history, "--json", tuned().history}, "never");
+  CHECK(report.exit_code == 2);
+  CHECK(report.err.find("would replace an input") != std::string::npos);
+  CHECK(read_text(tuned().history) == history);
+  CHECK(bake({tuned().history, "--json", folder + "/never.h"}, "never").exit_code == 2);
   CHECK_FALSE(std::filesystem::exists(folder + "/never.a"));
 }
 

@@ -213,7 +213,7 @@ TEST_CASE("merge never takes the place of what it does not contain, and leaves a
       {{"merge", log, folder + "/absent", "-o", folder + "/result"}, 3, "no such file"},
       {{"merge", log, two, "--offset", "3", "-o", folder + "/result"}, 2, "one image"},
       {{"merge", log, two, "-o", folder + "/none/result"}, 4, "cannot be written"},
-      {{"merge", log, two, "-o", two, "--json", log}, 2, "named as --json"},
+      {{"merge", log, two, "-o", two, "--json", log}, 2, "would replace an input"},
   };
   for (const Refused& refused : cases) {
     const CommandResult result = run_temper(folder, refused.arguments);

@@ -35,5 +35,12 @@ TEST_CASE("control characters in cells do not reach a terminal") {
   CHECK(table.text() == "name\na?[31m?b?\xc3\xa9\n");
 }
 
+TEST_CASE("a message of several lines keeps them, indented, without other control characters") {
+  CHECK(printable_lines("one") == "one");
+  CHECK(printable_lines("the end of build.log:\nerror: x\ty\n\ntemper: done\n") ==
+        "the end of build.log:\n  error: x?y\n  temper: done");
+  CHECK(printable_lines("").empty());
+}
+
 }  // namespace
 }  // namespace temper

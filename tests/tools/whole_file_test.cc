@@ -85,6 +85,24 @@ TEST_CASE("whether a file could be written is told beforehand and leaves nothing
   CHECK(fs::file_size(folder / "old") == 4);
 }
 
+TEST_CASE("an output that is an input, or named twice, is wrong use whatever leads there") {
+  const fs::path folder = fs::path(TEMPER_SCRATCH) / "apart";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string input = (folder / "input").string(), link = (folder / "link").string();
+  const std::string fresh = (folder / "fresh").string(), roundabout = (folder / "." / "fresh").string();
+  REQUIRE(write_whole_file(input, "kept"));
+  fs::create_symlink("input", link);
+  for (const std::string& output : {input, link}) {
+    const Result<bool> apart = keep_apart({"", output}, {"absent", input});
+    REQUIRE_FALSE(apart.ok());
+    CHECK(apart.error().code == TEMPER_INVALID_ARGUMENT);
+    CHECK(apart.error().message.find(output) != std::string::npos);
+  }
+  CHECK_FALSE(keep_apart({fresh, roundabout}, {}).ok());
+  CHECK(keep_apart({fresh, "-", "-", "", "", "/dev/null", "/dev/null"}, {input, "", "/dev/null"}).ok());
+}
+
 TEST_CASE("a file larger than any of ours is refused before memory is asked for") {
   const fs::path path = fs::path(TEMPER_SCRATCH) / "giant";
   REQUIRE(write_whole_file(path.string(), "x"));

@@ -131,6 +131,7 @@ TEST_CASE("names become names of files and C identifiers") {
   CHECK(file_name_of("block/conv 1:0.w-x") == "block_conv_1_0.w-x");
   CHECK(identifier_of("7x7/conv.a") == "_7x7_conv_a");
   CHECK(identifier_of("") == "_");
+  CHECK(identifier_of("temper") == "_temper");  // temper_pack and temper_winners are types
   CHECK(constant_files("w", "a/b", 1) == std::vector<std::string>{"w/a_b.f32"});
   CHECK(constant_files("w", "a", 2) == std::vector<std::string>{"w/a.0.f32", "w/a.1.f32"});
 }
