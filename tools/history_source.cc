@@ -23,6 +23,9 @@ constexpr size_t kMostPlacesNamed = 4;
 // The header frame in every version: frame magic, type 1, 8 bytes of payload, sequence 0; behind its CRC "TMPH".
 constexpr std::string_view kHeaderStart("\x7E\x01\x08\0\0\0\0\0", 8);
 constexpr std::string_view kHeaderName = "TMPH";
+constexpr std::string_view kElf =
+    "\x7F"
+    "ELF";
 constexpr size_t kHeaderNameAt = sizeof(FrameHeader);
 
 struct Scan {
@@ -223,6 +226,10 @@ Result<HistorySource> parse_history(const std::string& path, std::string_view wh
   }
   if (offset) {
     return not_a_history(path, "no history begins at offset 0");
+  }
+  if (contents.substr(0, kElf.size()) == kElf) {  // firmware holds the words that it prints around a dump
+    return not_a_history(path,
+                         "is a program, not what it left: give the console's log, a flash image or a history file");
   }
   return holds_console_dump(contents) ? parse_log(path, contents) : search_image(path, contents);
 }

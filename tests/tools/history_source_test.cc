@@ -349,6 +349,14 @@ TEST_CASE("a history that a 32-bit board wrote into its flash and printed is rea
   }
 }
 
+TEST_CASE("a program that prints dumps is told from what it printed") {
+  const std::string program = std::string("\x7F", 1) + "ELF...temper-history-begin 16\ntemper-history-end\n";
+  const Result<HistorySource> read = parse_history("first_boot.elf", program, std::nullopt);
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error().code == TEMPER_BAD_DATA);
+  CHECK(read.error().message.find("is a program") != std::string::npos);
+}
+
 TEST_CASE("objcopy makes the same bytes of a dump's records") {
   if (std::system("objcopy --version >/dev/null 2>&1") != 0) {
     MESSAGE("SKIPPED: no objcopy");

@@ -13,14 +13,18 @@
 enum { kHistoryBytes = 1 << 22, kExitByAlarm = 124 };
 
 static char options[1024];
-static char history_path[512];
+static char history_path[4096];
 
 // Runs before main: glibc hands the command line to constructors.
 __attribute__((constructor)) static void keep_options(int argc, char** argv) {
   size_t used = 0;
   for (int i = 1; i < argc; ++i) {
     if (strncmp(argv[i], "history=", 8) == 0) {
-      snprintf(history_path, sizeof history_path, "%s", argv[i] + 8);
+      const int length = snprintf(history_path, sizeof history_path, "%s", argv[i] + 8);
+      if (length < 0 || (size_t)length >= sizeof history_path) {  // cut short it would name another file
+        fprintf(stderr, "history=: the path is longer than %zu characters\n", sizeof history_path - 1);
+        exit(2);
+      }
       continue;
     }
     const int written = snprintf(options + used, sizeof options - used, "%s%s", used == 0 ? "" : " ", argv[i]);
