@@ -7,9 +7,12 @@
 
 namespace temper {
 
+// Where a size has 32 bits, more entries would wrap around and the arena come out too small.
+constexpr uint32_t kMostTrials = 1u << 24;
+
 Status check_config(const temper_config* config) {
   if (config == nullptr || config->pack == nullptr || config->port == nullptr || config->port->now_ns == nullptr ||
-      config->max_trials == 0 || (config->table_count > 0 && config->tables == nullptr) ||
+      config->max_trials - 1 >= kMostTrials || (config->table_count > 0 && config->tables == nullptr) ||
       (config->memory_count > 0 && config->memories == nullptr)) {
     return TEMPER_INVALID_ARGUMENT;
   }
@@ -19,7 +22,8 @@ Status check_config(const temper_config* config) {
   return probed ? TEMPER_OK : TEMPER_INVALID_ARGUMENT;
 }
 
-void take_parts(const temper_config& config, const PackView& pack, Arena& arena, ArenaParts* parts, Lookup* counted) {
+void take_parts(const temper_config& config, const PackView& pack, Arena& arena, ArenaParts* parts, Lookup* lookup,
+                temper_context* t) {
   const temper_storage* const storage = config.port->storage;
   const bool stored = storage != nullptr && storage->program_bytes <= kMaxProgramBytes;
   const uint32_t buffer_bytes = stored ? history_buffer_bytes(storage->program_bytes) : 0;
@@ -29,15 +33,9 @@ void take_parts(const temper_config& config, const PackView& pack, Arena& arena,
     const size_t of_intervals = pack.scratch_intervals() * sizeof(Interval);
     scratch_bytes = scratch_bytes > of_intervals ? scratch_bytes : of_intervals;
   }
-  parts->context = arena.take(sizeof(temper_context), kArenaAlignment);
   parts->end[kContextPart] = arena.used;
   parts->history_buffer = {static_cast<uint8_t*>(arena.take(buffer_bytes, kArenaAlignment)), buffer_bytes};
   parts->end[kHistoryPart] = arena.used;
-  temper_context* const t = static_cast<temper_context*>(parts->context);
-  Lookup* const lookup = t == nullptr ? counted : &t->lookup;
-  if (lookup == nullptr) {
-    return;  // not even the context fits
-  }
   new (lookup) Lookup(arena, pack, t == nullptr ? nullptr : &t->spaces, t == nullptr ? nullptr : &t->fingerprint,
                       {config.tables, config.table_count}, config.table_reader);
   parts->end[kLookupPart] = arena.used;
@@ -86,25 +84,28 @@ void open_history(temper_context* t, Span<uint8_t> buffer) {
 // Not inlined: its frame would lie under everything that reading the history needs.
 [[gnu::noinline]] Status set_up(const temper_config* config, Arena& arena, temper_context** out,
                                 Span<uint8_t>* history_buffer) {
-  PackView pack;
-  const Status status = status_of(PackView::verify(*config->pack, &pack));
+  PackView verified;
+  const Status status = status_of(PackView::verify(*config->pack, &verified));
   if (!status.ok()) {
     return status;
   }
+  temper_context* const t = static_cast<temper_context*>(arena.take(sizeof(temper_context), kArenaAlignment));
+  if (t == nullptr) {
+    return TEMPER_NO_MEMORY;
+  }
+  const PackView& pack = *new (&t->pack) PackView(verified);
   ArenaParts parts;
-  take_parts(*config, pack, arena, &parts, nullptr);
+  take_parts(*config, pack, arena, &parts, &t->lookup, t);
   if (arena.overflowed()) {
     return TEMPER_NO_MEMORY;
   }
-  temper_context* const t = static_cast<temper_context*>(parts.context);
   t->config = config;
-  new (&t->pack) PackView(pack);
   const uint64_t target_hash = config->target_hash == 0 ? hash_name(pack.target()) : config->target_hash;
   new (&t->fingerprint) Fingerprint(
       make_fingerprint(target_hash, config->facts, config->core_type, 0, pack.pack_hash(), pack.feature_version()));
   new (&t->spaces)
-      CurrentSpace(&t->pack, &config->facts,
-                   {static_cast<int32_t*>(parts.scratch), static_cast<Interval*>(parts.scratch)}, config->defaults);
+      CurrentSpace(&pack, &config->facts, {static_cast<int32_t*>(parts.scratch), static_cast<Interval*>(parts.scratch)},
+                   config->defaults);
   new (&t->history) History();
   new (&t->runner) PackRunner(&t->spaces, config);
   new (&t->tuner) BoardTuner(config, &t->spaces, &t->lookup, parts.history_buffer.empty() ? nullptr : &t->history,
@@ -246,9 +247,5 @@ temper_status temper_make_plan(const temper_context* t, uint32_t workload, tempe
   if (!status.ok()) {
     return status.code();
   }
-  const temper::Space& space = const_cast<temper_context*>(t)->spaces.select(workload);
-  const int32_t variant = space.find_variant(config);
-  const temper_kernel kernel =
-      variant < 0 ? nullptr : t->pack.kernel(t->pack.variant(static_cast<uint32_t>(variant)).kernel);
-  return kernel == nullptr ? TEMPER_NOT_FOUND : temper::make_plan(space, config, kernel, plan).code();
+  return t->spaces.plan(config, plan).code();
 }

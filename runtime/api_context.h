@@ -24,15 +24,15 @@ enum ArenaPart : uint8_t { kContextPart, kHistoryPart, kLookupPart, kScratchPart
 
 /// What was taken from the arena; nullptrs when it only counted or when it was too small.
 struct ArenaParts {
-  size_t end[kArenaPartCount];  ///< of each part
-  void* context;
+  size_t end[kArenaPartCount];   ///< of each part
   Span<uint8_t> history_buffer;  ///< empty without storage
   void* scratch;
   void* search;
 };
 
 Status check_config(const temper_config* config);
-/// Takes every part of the arena, and makes the context's look-up on the way; where the arena counts, `*counted`.
-void take_parts(const temper_config& config, const PackView& pack, Arena& arena, ArenaParts* parts, Lookup* counted);
+/// Takes every part of the arena behind the context, and makes the look-up on the way. `t` nullptr: only counts.
+void take_parts(const temper_config& config, const PackView& pack, Arena& arena, ArenaParts* parts, Lookup* lookup,
+                temper_context* t);
 
 }  // namespace temper

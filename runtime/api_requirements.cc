@@ -33,7 +33,8 @@ temper_status temper_requirements(const temper_config* config, temper_need* part
   temper::Arena counting;
   temper::ArenaParts counted;
   temper::Lookup lookup;
-  temper::take_parts(*config, pack, counting, &counted, &lookup);
+  (void)counting.take(sizeof(temper_context), temper::kArenaAlignment);
+  temper::take_parts(*config, pack, counting, &counted, &lookup, nullptr);
   size_t begin = 0;
   for (uint32_t i = 0; i <= temper::kArenaPartCount; ++i) {
     const bool last = i == temper::kArenaPartCount;

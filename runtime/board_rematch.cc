@@ -17,7 +17,7 @@ static_assert(4 * kRounds <= kMaxRounds && kRounds / 2 >= kMinRounds, "every loo
 bool BoardTuner::begin_rematch() {
   const uint32_t reference = default_ns();
   uint32_t count = 1;
-  Rematch& r = *new (shared_) Rematch();  // the search is over, and its proposal with it
+  Rematch& r = *(rematch_ = new (shared_) Rematch());  // the search is over, and its proposal with it
   r.config[0] = &default_;
   for (const Elite& elite : searcher_.elites()) {
     if (count < kMaxContestants && elite.time_ns < reference && !(elite.config == default_)) {
@@ -141,9 +141,8 @@ void BoardTuner::end_rematch(bool decided) {
   }
   run_.phase = Phase::kNext;
   if (default_held && (decided || winner != 0)) {
-    const bool timed = r.comparison.round_count() != 0;
-    conclude(*r.config[winner], timed ? r.comparison.median_ns(0) : default_ns(),
-             timed ? r.comparison.median_ns(winner) : default_ns());
+    const uint32_t default_median = r.comparison.round_count() != 0 ? r.comparison.median_ns(0) : default_ns();
+    conclude(*r.config[winner], default_median, winner != 0 ? r.comparison.median_ns(winner) : default_median);
   }
 }
 
@@ -152,7 +151,6 @@ void BoardTuner::conclude(const Config& config, uint32_t default_ns, uint32_t tu
   if (write_frames()) {
     const CommitResult commit{default_ns, tuned_ns, config == default_};
     (void)append_commit(*history_, space(), config, ordinal_, commit);
-    check_storage();
   }
 }
 

@@ -1,44 +1,60 @@
 // The board tuner's dealings with the history: what earlier boots left, and what it writes. See runtime/board_tuner.h.
+#include <cstring>
+
 #include "runtime/board_tuner.h"
 
 namespace temper {
+
+// Whatever a frame tells of a workload begins with its key.
 void BoardTuner::visit_frame(void* self, const FrameView& frame) {
   BoardTuner& tuner = *static_cast<BoardTuner*>(self);
-  const uint64_t key = tuner.space().workload().key;
-  WorkloadNameView named;
-  IntentView intent;
-  TrialView trial;
-  if (read_workload(frame, &named).ok()) {
-    if (named.head.workload() == key) {
-      tuner.note().flags |= kNamed;
-    }
-  } else if (read_intent(frame, &intent).ok()) {
-    tuner.intent_open_ =
-        intent.intent.workload() == key &&
-        translate(tuner.spaces_->pack(), tuner.space(), intent.intent.template_id(), intent.intent.template_version(),
-                  intent.knobs, &tuner.candidate_) == TEMPER_MISS_NONE;
-  } else if (read_trial(frame, &trial).ok() && trial.trial.workload() == key) {
-    tuner.load_trial(trial);
+  uint64_t key = 0;
+  if (frame.type < FrameType::kWorkload || frame.payload.size < sizeof key) {
+    return;
+  }
+  std::memcpy(&key, frame.payload.data, sizeof key);
+  if (key != tuner.space().workload().key) {
+    return;
+  }
+  if (frame.type == FrameType::kWorkload) {
+    tuner.note().flags |= kNamed;
+  } else if (frame.type == FrameType::kIntent) {
+    tuner.load_intent(frame);
+  } else if (frame.type == FrameType::kTrial) {
+    tuner.load_trial(frame);
   }
 }
 
-void BoardTuner::load_trial(const TrialView& view) {
+bool BoardTuner::means(uint16_t template_id, uint16_t template_version, const Span<const format::KnobValue>& knobs,
+                       Config* config) const {
+  return translate(spaces_->pack(), space(), template_id, template_version, knobs, config) == TEMPER_MISS_NONE;
+}
+
+void BoardTuner::load_intent(const FrameView& frame) {
+  IntentView view;
+  intent_open_ = read_intent(frame, &view).ok() &&
+                 means(view.intent.template_id(), view.intent.template_version(), view.knobs, &candidate_);
+}
+
+void BoardTuner::load_trial(const FrameView& frame) {
+  TrialView view;
   Config config;
-  if (translate(spaces_->pack(), space(), view.trial.template_id(), view.trial.template_version(), view.knobs,
-                &config) != TEMPER_MISS_NONE) {
+  if (!read_trial(frame, &view).ok() ||
+      !means(view.trial.template_id(), view.trial.template_version(), view.knobs, &config)) {
     return;
   }
   intent_open_ = intent_open_ && !(config == candidate_);
   const temper_outcome outcome = static_cast<temper_outcome>(view.trial.outcome());
+  const uint32_t median_ns = saturated_ns(view.trial.median_ns());
   if (!lookup_->same_device(view.trial.fingerprint())) {
     if (outcome == TEMPER_OUTCOME_OK) {
-      searcher_.hint(config, view.trial.median_ns());
+      searcher_.hint(config, median_ns);
     }
     return;
   }
-  searcher_.observe(config, outcome, view.trial.median_ns());
+  searcher_.observe(config, outcome, median_ns);
   if (config == default_) {
-    note_default(outcome, saturated_ns(view.trial.median_ns()));
+    note_default(outcome, median_ns);
   }
 }
 
@@ -54,13 +70,13 @@ void BoardTuner::load_history() {
   (void)history_->rescan(this, visit_frame);  // of a history that fails what was read counts
   if (intent_open_) {
     run_.is_default = candidate_ == default_;
-    finish_trial({TEMPER_OUTCOME_CRASHED, 0, 0, 0, 0, run_.is_default});
+    finish_trial(TEMPER_OUTCOME_CRASHED, false);
   }
 }
 
 // The frames that an intent, a trial or a commit of this workload refers to. False: there is no history to write to.
 bool BoardTuner::write_frames() {
-  if (history_ == nullptr || !history_->writable()) {
+  if (!check_storage()) {
     return false;
   }
   if (!fingerprint_written_) {
@@ -75,23 +91,31 @@ bool BoardTuner::write_frames() {
     note().flags |= kNamed;
     (void)append_workload(*history_, space().workload());
   }
-  check_storage();
-  return history_->writable();
+  return check_storage();
 }
 
-void BoardTuner::check_storage() {
-  if (storage_lost_ || history_->failure().ok()) {
+// Whether the history takes more. That it was written to and takes no more is told once.
+bool BoardTuner::check_storage() {
+  const bool writable = history_ != nullptr && history_->writable();
+  if (!writable && fingerprint_written_ && !storage_lost_) {
+    storage_lost_ = true;
+    log_memory_only(*config_->port);
+  }
+  return writable;
+}
+
+// `timed`: with what was measured of it.
+void BoardTuner::keep_trial(temper_outcome outcome, bool timed) {
+  if (!write_frames()) {
     return;
   }
-  storage_lost_ = true;
-  log_memory_only(*config_->port);
-}
-
-void BoardTuner::keep_trial(const TrialResult& trial) {
-  if (write_frames()) {
-    (void)append_trial(*history_, space(), candidate_, ordinal_, trial);
-    check_storage();
+  TrialResult trial{outcome, 0, 0, 0, 0, run_.is_default};
+  if (timed) {
+    trial.median_ns = measurement_.median_ns();
+    trial.spread_ns = measurement_.spread_ns();
+    trial.sample_count = measurement_.sample_count();
   }
+  (void)append_trial(*history_, space(), candidate_, ordinal_, trial);
 }
 
 void log_memory_only(const temper_port& port) {

@@ -60,7 +60,6 @@ void BoardTuner::on_built(temper_outcome outcome) {
   }
   if (write_frames()) {
     run_.intent_written = append_intent(*history_, space(), candidate_).ok();
-    check_storage();
   }
   begin_run(RunKind::kCheck, 1);
 }
@@ -134,7 +133,7 @@ void BoardTuner::on_cut() {
   } else {
     release();
     if (run_.intent_written) {
-      keep_trial({TEMPER_OUTCOME_TOO_SLOW, 0, 0, 0, 0, run_.is_default});
+      keep_trial(TEMPER_OUTCOME_TOO_SLOW, false);
     }
   }
 }
@@ -149,29 +148,26 @@ void BoardTuner::fail(temper_outcome outcome) {
 
 // Ends the trial of candidate_, whatever became of it.
 void BoardTuner::record(temper_outcome outcome) {
-  TrialResult trial{outcome, 0, 0, 0, 0, run_.is_default};
-  if (run_.activity == Activity::kTiming && (outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW)) {
-    trial.median_ns = measurement_.median_ns();
-    trial.spread_ns = measurement_.spread_ns();
-    trial.sample_count = measurement_.sample_count();
-  }
+  const bool timed =
+      run_.activity == Activity::kTiming && (outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW);
   release();
   const uint32_t cost = elapsed() - run_.candidate_began;
   run_.trial_cost = cost > run_.trial_cost ? cost : run_.trial_cost - (run_.trial_cost - cost) / 4;
   ++run_.trials;
   run_.last_outcome = outcome;
   run_.any_works = run_.any_works || outcome == TEMPER_OUTCOME_OK;
-  finish_trial(trial);
+  finish_trial(outcome, timed);
 }
 
-void BoardTuner::finish_trial(const TrialResult& trial) {
-  searcher_.observe(candidate_, trial.outcome, trial.median_ns);
-  if (trial.is_default) {
-    note_default(trial.outcome, saturated_ns(trial.median_ns));
+void BoardTuner::finish_trial(temper_outcome outcome, bool timed) {
+  const uint32_t median_ns = timed ? measurement_.median_ns() : 0;
+  searcher_.observe(candidate_, outcome, median_ns);
+  if (run_.is_default) {
+    note_default(outcome, median_ns);
     const uint32_t ticks = default_ns() >> kTickShift;
     run_.slowest_default = ticks > run_.slowest_default ? ticks : run_.slowest_default;
   }
-  keep_trial(trial);
+  keep_trial(outcome, timed);
 }
 
 // A power cut may look like a crash; twice is no accident.

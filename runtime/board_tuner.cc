@@ -65,6 +65,7 @@ BoardTuner::BoardTuner(const temper_config* config, CurrentSpace* spaces, Lookup
       fingerprint_(fingerprint),
       search_memory_(static_cast<uint8_t*>(search_memory)),
       search_bytes_(static_cast<uint32_t>(search_bytes(*config, spaces->pack()))),
+      note_(&lookup->note(0)),
       runner_(runner) {}
 
 uint32_t BoardTuner::elapsed() const {
@@ -80,7 +81,7 @@ uint32_t BoardTuner::left(uint32_t end) const {
   return now < end ? end - now : 0;
 }
 
-uint32_t BoardTuner::default_ns() const { return saturated_ns(expand_time(note().default_time)); }
+uint32_t BoardTuner::default_ns() const { return expand_saturated(note().default_time); }
 
 // Of the search; 0: nothing that works is known.
 uint32_t BoardTuner::best_ns() const {
@@ -156,6 +157,7 @@ Status BoardTuner::step() {
 // pack tells no default that is legal here, anything that works is better.
 void BoardTuner::select(uint32_t workload) {
   workload_ = workload;
+  note_ = &lookup_->note(workload);
   const bool has_default = spaces_->find_default(workload, &default_).ok();
   Arena arena{search_memory_, search_bytes_, 0};
   visited_ = VisitedSet(arena, config_->max_trials);
@@ -191,7 +193,7 @@ void BoardTuner::next_default() {
 
 // Where its time goes in the network: what one percent less would gain.
 uint32_t BoardTuner::weight_of(uint32_t workload) const {
-  const uint32_t time = saturated_ns(expand_time(lookup_->note(workload).default_time)) >> 12;
+  const uint32_t time = expand_saturated(lookup_->note(workload).default_time) >> 12;
   const uint32_t count = least(spaces_->pack().workload(workload).count, kMostCount);
   return least((time == 0 ? kUnknownWeight : time) * count, kMostWeight) + 1;
 }
@@ -298,6 +300,7 @@ Status BoardTuner::finish() {
   if (run_.activity != Activity::kNone) {
     release();
   }
+  (void)check_storage();
   run_.finished = elapsed();
   run_.phase = Phase::kIdle;
   if (run_.clock_stands) {

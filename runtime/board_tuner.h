@@ -82,7 +82,6 @@ class BoardTuner {
 
   /// Contestant 0 is the default.
   struct Rematch {
-    PairedComparison comparison;
     const Config* config[kMaxContestants];
     uint32_t calls;  ///< in a sample, of each
     uint32_t end;    ///< no round starts that would end later, once there is something to decide on
@@ -92,6 +91,7 @@ class BoardTuner {
     uint8_t loaded;       ///< whose kernel the runner holds
     uint8_t checked_set;  ///< a bit for each contestant that passed its check,
     uint8_t out_set;      ///< and for each that failed or was found not faster
+    PairedComparison comparison;
   };
   static constexpr uint32_t kSharedBytes = sizeof(Rematch) > sizeof(Proposal) ? sizeof(Rematch) : sizeof(Proposal);
 
@@ -110,7 +110,7 @@ class BoardTuner {
   uint32_t spent_q8() const;
   void end_search();
   Status finish();
-  WorkloadNote& note() const { return lookup_->note(workload_); }
+  WorkloadNote& note() const { return *note_; }
   uint32_t default_ns() const;
   uint32_t best_ns() const;
   const Space& space() const { return spaces_->select(workload_); }
@@ -129,19 +129,22 @@ class BoardTuner {
   void release();
   void fail(temper_outcome outcome);
   void record(temper_outcome outcome);
-  void finish_trial(const TrialResult& trial);
+  void finish_trial(temper_outcome outcome, bool timed);
   void note_default(temper_outcome outcome, uint32_t median_ns);
 
   // board_resume.cc: what the history tells, and what is written to it.
   static void visit_frame(void* self, const FrameView& frame);
   void load_history();
-  void load_trial(const TrialView& view);
+  bool means(uint16_t template_id, uint16_t template_version, const Span<const format::KnobValue>& knobs,
+             Config* config) const;
+  void load_intent(const FrameView& frame);
+  void load_trial(const FrameView& frame);
   bool write_frames();
-  void check_storage();
-  void keep_trial(const TrialResult& trial);
+  bool check_storage();
+  void keep_trial(temper_outcome outcome, bool timed);
 
   // board_rematch.cc: the best few against the default.
-  Rematch& rematch() { return *reinterpret_cast<Rematch*>(shared_); }
+  Rematch& rematch() { return *rematch_; }
   bool begin_rematch();
   void rematch_step();
   void rematch_built();
@@ -160,15 +163,21 @@ class BoardTuner {
   uint8_t* search_memory_ = nullptr;  ///< visited configs and learner, placed anew for each workload
   uint32_t search_bytes_ = 0;
   uint32_t workload_ = 0;
-  uint16_t ordinal_ = 0;  ///< of this device's fingerprint, once it is written
+  WorkloadNote* note_ = nullptr;  ///< of workload_
+  uint16_t ordinal_ = 0;          ///< of this device's fingerprint, once it is written
   bool fingerprint_written_ = false;
   bool storage_lost_ = false;
   bool old_trials_ = false;   ///< the history held something when it was opened
   bool intent_open_ = false;  ///< while the history is read: candidate_ is the config of an intent without a trial
   Runner runner_{};
-  Config default_{};  ///< of workload_
-  Config candidate_{};
+  Rematch* rematch_ = nullptr;  ///< in shared_, while there is one
   VisitedSet visited_;
+  union {
+    Config default_;  ///< of workload_
+  };
+  union {
+    Config candidate_;
+  };
   union {  // made where a trial begins, and where a workload's turn does
     Measurement measurement_;
   };

@@ -8,7 +8,7 @@ namespace temper {
 
 class CurrentSpace {
  public:
-  CurrentSpace() = default;
+  CurrentSpace() {}
   /// All outlive it.
   CurrentSpace(const PackView* pack, const temper_facts* facts, Scratch scratch)
       : pack_(pack), facts_(facts), scratch_(scratch) {}
@@ -23,6 +23,9 @@ class CurrentSpace {
   /// Selects the workload and tells its default. TEMPER_NOT_FOUND when the pack tells none that is legal here, and no
   /// search finds one.
   Status find_default(uint32_t workload, Config* out);
+  /// The plan of a config of the selected workload. TEMPER_NOT_FOUND: no variant serves it, or the pack holds no code
+  /// of it; else as make_plan.
+  Status plan(const Config& config, temper_plan* out) const;
 
  private:
   const PackView* pack_ = nullptr;
@@ -30,7 +33,9 @@ class CurrentSpace {
   Scratch scratch_;
   const temper_default_functions* defaults_ = nullptr;
   uint32_t workload_ = UINT32_MAX;
-  Space space_;
+  union {  // made where a workload is selected
+    Space space_;
+  };
 };
 
 }  // namespace temper

@@ -18,14 +18,16 @@ uint32_t compact_time(uint64_t ns) {
   return coarse < kCoarse ? kCoarse | static_cast<uint32_t>(coarse) : UINT32_MAX;
 }
 
-uint64_t expand_time(uint32_t compact) {
+[[gnu::noinline]] uint64_t expand_time(uint32_t compact) {
   return compact < kCoarse ? compact : uint64_t{compact & ~kCoarse} << kCoarseShift;
 }
+
+uint32_t expand_saturated(uint32_t compact) { return saturated_ns(expand_time(compact)); }
 
 uint32_t saturated_ns(uint64_t ns) { return ns >> 32 != 0 ? UINT32_MAX : static_cast<uint32_t>(ns); }
 
 temper_miss translate(const PackView& pack, const Space& space, uint16_t template_id, uint16_t template_version,
-                      Span<const format::KnobValue> knobs, Config* config) {
+                      const Span<const format::KnobValue>& knobs, Config* config) {
   const TemplateView& view = space.view();
   if (template_id != view.id || template_version != view.version || !config_from_knobs(space, knobs, config).ok()) {
     return TEMPER_MISS_ILLEGAL;

@@ -20,6 +20,7 @@ uint32_t compact_time(uint64_t ns);
 uint64_t expand_time(uint32_t compact);
 /// 32 bits of nanoseconds, as devices count them: saturated at 4.29 s.
 uint32_t saturated_ns(uint64_t ns);
+uint32_t expand_saturated(uint32_t compact);
 
 /// What the tuner notes of a workload between its turns.
 enum WorkloadFlag : uint8_t {
@@ -85,7 +86,7 @@ class Lookup {
 
 /// Whether persisted knobs mean a config that is legal and served here; if not, why.
 temper_miss translate(const PackView& pack, const Space& space, uint16_t template_id, uint16_t template_version,
-                      Span<const format::KnobValue> knobs, Config* config);
+                      const Span<const format::KnobValue>& knobs, Config* config);
 
 }  // namespace temper
 

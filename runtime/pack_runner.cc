@@ -47,19 +47,12 @@ bool PackRunner::lay_out(const Space& space) {
   return used <= memory_bytes_ && side_bytes <= memory.bytes;
 }
 
-size_t PackRunner::bytes_of_variant(const Space& space, const VariantView& variant) {
+size_t PackRunner::bytes_of_variant(const Space& space, uint32_t variant) {
   Config config;
-  size_t compile_knob = 0;
   for (uint32_t knob = 0; knob < space.knob_count(); ++knob) {
-    uint32_t choice = space.choice_count(knob) - 1;
-    if (space.view().knob(knob).kind == KnobKind::kCompile) {
-      const int32_t wanted = variant.values[compile_knob++];
-      while (choice > 0 && space.value(knob, choice) != wanted) {
-        --choice;
-      }
-    }
-    config.choice[knob] = static_cast<uint8_t>(choice);
+    config.choice[knob] = static_cast<uint8_t>(space.choice_count(knob) - 1);
   }
+  space.use_variant(variant, &config);
   if (!make_plan(space, config, nullptr, &plan_).ok()) {
     return 0;
   }
@@ -73,9 +66,8 @@ size_t PackRunner::bytes_wanted() {
   for (uint32_t workload = 0; workload < pack.workload_count(); ++workload) {
     const Space& space = spaces_->select(workload);
     for (uint32_t i = 0; i < pack.variant_count(); ++i) {
-      const VariantView variant = pack.variant(i);
-      if (variant.template_index == space.workload().template_index) {
-        const size_t bytes = bytes_of_variant(space, variant);
+      if (pack.variant(i).template_index == space.workload().template_index) {
+        const size_t bytes = bytes_of_variant(space, i);
         most = bytes > most ? bytes : most;
       }
     }
@@ -103,18 +95,12 @@ Status PackRunner::attach(void* memory, size_t memory_bytes) {
 }
 
 temper_outcome PackRunner::find_kernel(uint32_t workload, const Config& config) {
-  const PackView& pack = spaces_->pack();
   const Space& space = spaces_->select(workload);
-  const int32_t variant = space.find_variant(config);
   // Without a digest nothing could tell a wrong kernel, so nothing is tuned.
-  if (variant < 0 || space.workload().digest == 0) {
+  if (space.workload().digest == 0) {
     return TEMPER_OUTCOME_INVALID;
   }
-  const temper_kernel kernel = pack.kernel(pack.variant(static_cast<uint32_t>(variant)).kernel);
-  if (kernel == nullptr) {
-    return TEMPER_OUTCOME_BUILD_ERROR;
-  }
-  const bool fits = make_plan(space, config, kernel, &plan_).ok() && lay_out(space);
+  const bool fits = spaces_->plan(config, &plan_).ok() && lay_out(space);
   return fits ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_INVALID;
 }
 

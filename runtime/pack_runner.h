@@ -30,7 +30,7 @@ class PackRunner {
 
  private:
   bool lay_out(const Space& space);
-  size_t bytes_of_variant(const Space& space, const VariantView& variant);
+  size_t bytes_of_variant(const Space& space, uint32_t variant);
   temper_outcome find_kernel(uint32_t workload, const Config& config);
   bool prepare();
   void call(uint32_t begin, uint32_t end);
@@ -50,22 +50,24 @@ class PackRunner {
   const temper_config* config_ = nullptr;
   uint8_t* memory_ = nullptr;  ///< of the tensors; plans name it as number 0
   size_t memory_bytes_ = 0;
-  size_t tensor_at_[TEMPER_TENSOR_COUNT] = {};  ///< in memory_; behind its guard for the output; 0: absent
-  size_t tensor_bytes_ = 0;                     ///< all of them
-  uint8_t* side_ = nullptr;                     ///< the packed constant, and behind it the workspace
-  uint32_t workload_ = UINT32_MAX;              ///< of the slot
-  uint32_t filled_workload_ = UINT32_MAX;       ///< whose inputs are in memory
-  temper_outcome outcome_ = TEMPER_OUTCOME_INVALID;
-  RunKind kind_ = RunKind::kCheck;
-  bool prepared_ = false;  ///< the constant of the slot's plan is packed
+  temper_outcome outcome_ = TEMPER_OUTCOME_INVALID;  ///< of the slot's build
   bool running_ = false;
-  uint8_t parts_shift_ = 0;  ///< a call is made in up to 2^parts_shift_ parts
-  uint32_t number_ = 0;
-  uint32_t item_ = 0;      ///< of the grid: where the next part begins
-  uint32_t limit_ns_ = 0;  ///< saturated: none
-  uint32_t spent_ns_ = 0;  ///< saturated
-  RunResult result_{};
-  temper_plan plan_{};
+
+  // Written by a build, or where a run begins, before they are read.
+  RunKind kind_;
+  bool prepared_;                          ///< the constant of the slot's plan is packed
+  uint8_t parts_shift_;                    ///< a call is made in up to 2^parts_shift_ parts
+  size_t tensor_at_[TEMPER_TENSOR_COUNT];  ///< in memory_; behind its guard for the output; 0: absent
+  size_t tensor_bytes_;                    ///< all of them
+  uint8_t* side_;                          ///< the packed constant, and behind it the workspace
+  uint32_t workload_;                      ///< of the slot
+  uint32_t filled_workload_;               ///< whose inputs are in memory
+  uint32_t number_;
+  uint32_t item_;      ///< of the grid: where the next part begins
+  uint32_t limit_ns_;  ///< saturated: none
+  uint32_t spent_ns_;  ///< saturated
+  RunResult result_;
+  temper_plan plan_;
 };
 
 }  // namespace temper

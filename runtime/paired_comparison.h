@@ -38,10 +38,10 @@ class PairedComparison {
   int32_t lead(uint32_t contestant, uint32_t round) const;
   bool separated(uint32_t contestant) const;
 
-  uint16_t time_[kMaxContestants][kMaxRounds] = {};  ///< per call, scaled so that the default's has about 14 bits
   uint32_t round_count_ = 0;
-  int8_t shift_ = 0;  ///< scaled = ns << shift (negative: >> -shift)
   uint16_t min_gain_permille_ = 0;
+  int8_t shift_ = 0;                                 ///< scaled = ns << shift (negative: >> -shift)
+  uint16_t time_[kMaxContestants][kMaxRounds] = {};  ///< per call, scaled so that the default's has about 14 bits
 };
 
 }  // namespace temper

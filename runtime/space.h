@@ -63,6 +63,8 @@ class Space {
   bool possible(const Config& config, uint32_t chosen) const;
   /// Index of the variant that serves the compile knobs; -1 when none does or the pack has none.
   int32_t find_variant(const Config& config) const;
+  /// Sets the compile knobs to those of a variant of the template.
+  void use_variant(uint32_t index, Config* config) const;
 
   /// The template's default, each wish moved to a listed value (where the pack has no program for that: its default
   /// values); where that is illegal, the nearest legal config found by a bounded search. TEMPER_NOT_FOUND when the
@@ -106,7 +108,6 @@ class Space {
   bool choose_all(Span<const uint16_t> values, Config* config) const;
 
   // space_search.cc
-  void use_variant(uint32_t index, Config* config) const;
   bool random_variant(Random& random, Config* config) const;
   Status reject_step(Random& random, Sampler* sampler) const;
   /// Moves one knob, mostly by one step, where there is somewhere to go.

@@ -1,6 +1,8 @@
 // C++ face of temper_status: [[nodiscard]], for everything in the device core and the host folders.
 #pragma once
 
+#include <cstdint>
+
 #include "temper/status.h"
 
 namespace temper {
@@ -10,12 +12,12 @@ class [[nodiscard]] Status {
   constexpr Status() = default;
   constexpr Status(temper_status code) : code_(code) {}
   constexpr bool ok() const { return code_ == TEMPER_OK; }
-  constexpr temper_status code() const { return code_; }
+  constexpr temper_status code() const { return static_cast<temper_status>(code_); }
   constexpr bool operator==(Status other) const { return code_ == other.code_; }
   constexpr bool operator!=(Status other) const { return code_ != other.code_; }
 
  private:
-  temper_status code_ = TEMPER_OK;
+  uint32_t code_ = TEMPER_OK;  // as wide as a register: callers need not extend what is returned
 };
 
 }  // namespace temper
