@@ -55,7 +55,7 @@ typedef struct temper_config {
                                                ///< probed; NULL: it tells the default of each workload
   const temper_memory* memories;  ///< number 1 and on of those that plans name; TEMPER_FACT_MEMORIES is count + 1
   uint32_t memory_count;
-  uint32_t max_trials;   ///< trials remembered of one workload (history included); bounds the arena
+  uint32_t max_trials;   ///< trials remembered of one workload (history included), 1 to 2^24; bounds the arena
   uint64_t target_hash;  ///< identifies the target's name; part of the fingerprint; 0: FNV-1a of the pack's target
   uint32_t core_type;    ///< class of the core (temper_linux_core_type, CPUID, MIDR), 0: unknown; likewise
   uint64_t seed;
