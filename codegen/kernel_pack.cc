@@ -201,11 +201,7 @@ Result<KernelPack> PackMaker::make(const std::function<void(size_t, size_t)>& pr
     return base.error();
   }
   const uint64_t limit = options_.limit_bytes == 0 ? UINT64_MAX : options_.limit_bytes;
-  if (limit <= *base) {
-    return Error{TEMPER_STORAGE_FULL, "the pack's data alone, without any kernel, takes " + std::to_string(*base) +
-                                          " bytes of the " + std::to_string(limit)};
-  }
-  Result<uint32_t> count = prefix_within(set_.problem, order_, limit - *base);
+  Result<uint32_t> count = prefix_within(set_.problem, order_, *base, limit);
   if (!count) {
     return count.error();
   }

@@ -192,8 +192,9 @@ Result<SelectionOrder> order_variants(const SelectionProblem& problem, double le
   return ordering.order;
 }
 
-Result<uint32_t> prefix_within(const SelectionProblem& problem, const SelectionOrder& order, uint64_t limit_bytes) {
-  uint64_t bytes = 0, serving_bytes = 0;
+Result<uint32_t> prefix_within(const SelectionProblem& problem, const SelectionOrder& order, uint64_t data_bytes,
+                               uint64_t limit_bytes) {
+  uint64_t bytes = data_bytes, serving_bytes = 0;
   uint32_t count = 0;
   std::vector<bool> served(problem.workloads.size(), false);
   for (uint32_t i = 0; i < order.candidates.size(); ++i) {
@@ -212,7 +213,9 @@ Result<uint32_t> prefix_within(const SelectionProblem& problem, const SelectionO
   const std::string& name = problem.workloads[static_cast<size_t>(left_out - served.begin())].name;
   return Error{TEMPER_STORAGE_FULL, "no kernel for workload " + name + " fits into " + std::to_string(limit_bytes) +
                                         " bytes: the fewest that serve every workload take " +
-                                        std::to_string(serving_bytes)};
+                                        std::to_string(serving_bytes) + ", the pack's data " +
+                                        std::to_string(data_bytes) + ", " + std::to_string(data_bytes + serving_bytes) +
+                                        " in all"};
 }
 
 std::vector<double> predicted_losses(const SelectionProblem& problem, const std::vector<uint32_t>& candidates) {

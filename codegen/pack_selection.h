@@ -43,9 +43,10 @@ struct SelectionOrder {
 /// `most`: candidates in all. TEMPER_NOT_FOUND, naming a workload that no candidate serves. Deterministic.
 Result<SelectionOrder> order_variants(const SelectionProblem& problem, double least_gain, uint32_t most);
 
-/// The largest prefix of the order within `limit_bytes`. TEMPER_STORAGE_FULL, naming the first workload that would be
-/// left out and the bytes needed for all, when not even that fits.
-Result<uint32_t> prefix_within(const SelectionProblem& problem, const SelectionOrder& order, uint64_t limit_bytes);
+/// The largest prefix of the order that fits into `limit_bytes` beside the pack's data. TEMPER_STORAGE_FULL, naming the
+/// first workload that would be left out and the limit that would do, when none serves them all.
+Result<uint32_t> prefix_within(const SelectionProblem& problem, const SelectionOrder& order, uint64_t data_bytes,
+                               uint64_t limit_bytes);
 
 /// Time of the best of these candidates over the best of the whole space, less 1; by workload.
 std::vector<double> predicted_losses(const SelectionProblem& problem, const std::vector<uint32_t>& candidates);

@@ -39,7 +39,7 @@ uint64_t bytes_of(const SelectionProblem& problem, const std::vector<uint32_t>& 
 }
 
 std::vector<uint32_t> chosen(const SelectionProblem& problem, const SelectionOrder& order, uint64_t limit) {
-  const Result<uint32_t> count = prefix_within(problem, order, limit);
+  const Result<uint32_t> count = prefix_within(problem, order, 0, limit);
   REQUIRE_MESSAGE(count.ok(), (count.ok() ? "" : count.error().message));
   return {order.candidates.begin(), order.candidates.begin() + *count};
 }
@@ -110,18 +110,18 @@ TEST_CASE("one workload with one variant is a pack of that variant") {
   CHECK(predicted_losses(problem, {0})[0] == doctest::Approx(0.1));
 }
 
-TEST_CASE("a limit that no pack fits into names a workload and the bytes needed") {
+TEST_CASE("a limit that no pack fits into names a workload and the limit that would do, data included") {
   SelectionProblem problem;
   problem.workloads = {{"first", 0.5, 100, 0, false}, {"second", 0.5, 100, 1, false}};
   problem.candidates = {{1000, {100, 0}, {true, true}}, {700, {0, 100}, {true, true}}};
   const Result<SelectionOrder> order = order_variants(problem, 0.001, 10);
   REQUIRE(order.ok());
-  const Result<uint32_t> count = prefix_within(problem, *order, 1699);
+  const Result<uint32_t> count = prefix_within(problem, *order, 300, 1999);
   REQUIRE(!count.ok());
   CHECK(count.error().code == TEMPER_STORAGE_FULL);
   CHECK(count.error().message.find("first") != std::string::npos);
-  CHECK(count.error().message.find("1700") != std::string::npos);
-  CHECK(*prefix_within(problem, *order, 1700) == 2);
+  CHECK(count.error().message.find("2000 in all") != std::string::npos);
+  CHECK(*prefix_within(problem, *order, 300, 2000) == 2);
 }
 
 TEST_CASE("a workload that nothing serves is named") {
