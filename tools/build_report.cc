@@ -100,6 +100,8 @@ std::string memory_text(const BuildReport& report) {
   }
   if (report.stack_bytes > 0) {
     table.add_row({"stack, reserved", "0", number(report.stack_bytes)});
+  } else if (memory_length(report, "RAM") > 0) {
+    table.add_row({"stack: no stack_bottom and stack_top", "0", "not known"});
   }
   table.add_row({"in all", of_size(flash_total(report), memory_length(report, "FLASH")),
                  of_size(ram_total(report), memory_length(report, "RAM"))});
@@ -125,6 +127,33 @@ std::string needs_text(const BuildReport& report) {
     text += "the pool does not hold every candidate: those that do not fit count as invalid\n";
   }
   return text;
+}
+
+/// What makes the firmware smaller where a memory overflows: the option that moves the largest part of it.
+std::string way_out(const BuildReport& report, const std::string& memory) {
+  if (memory == "FLASH") {
+    return report.pack ? "a smaller --pack-bytes leaves kernels out" : "bake fewer workloads";
+  }
+  const std::string smaller_tensors =
+      "a network with smaller tensors (temper import --shape), or a board with more RAM (--board)";
+  if (!report.needs) {
+    return smaller_tensors;
+  }
+  const BuildNeeds& needs = *report.needs;
+  if (needs.arena_bytes > needs.defaults_bytes) {
+    return "a smaller --max-trials saves arena, which takes " + number(needs.arena_bytes) + " bytes";
+  }
+  return "the tensors of " + needs.largest_workload + " alone take " + number(needs.largest_tensor_bytes) + ": " +
+         smaller_tensors;
+}
+
+std::string fewer_trials(const BuildReport& report) {
+  const BuildNeeds& needs = *report.needs;
+  if (report.storage_bytes <= needs.history_fixed_bytes + needs.history_trial_bytes) {
+    return "not one trial fits: a network of fewer workloads, or a board with more storage (--board)";
+  }
+  const uint64_t most = (report.storage_bytes - needs.history_fixed_bytes) / needs.history_trial_bytes;
+  return "--trials " + number(most) + " fits";
 }
 
 nlohmann::ordered_json pack_json(const BuildReport& report) {
@@ -203,10 +232,7 @@ std::vector<SizePart> size_parts(const BuildReport& report) {
 std::vector<std::string> misfits(const BuildReport& report) {
   std::vector<std::string> reasons;
   for (const auto& [memory, bytes] : report.overflows) {
-    const bool flash = memory == "FLASH";
-    reasons.push_back(memory + " is " + number(bytes) + " bytes too small" +
-                      (flash ? ": a smaller --pack-bytes leaves kernels out"
-                             : ": a smaller --max-trials saves arena, a smaller network saves tensors"));
+    reasons.push_back(memory + " is " + number(bytes) + " bytes too small: " + way_out(report, memory));
   }
   if (!report.needs) {
     return reasons;
@@ -221,7 +247,7 @@ std::vector<std::string> misfits(const BuildReport& report) {
   const uint64_t history = needs.history_bytes(trials_of_history(report));
   if (report.storage_bytes > 0 && history > report.storage_bytes) {
     reasons.push_back("the history takes " + number(history) + " bytes, the storage has " +
-                      number(report.storage_bytes) + ": give a smaller --trials or --max-trials");
+                      number(report.storage_bytes) + ": " + fewer_trials(report));
   }
   return reasons;
 }
