@@ -262,8 +262,8 @@ Result<bool> write(const Options& options) {
     }
     return one;
   };
-  const auto request = [&](KernelMode mode, TemplateId id, const Case& one) {
-    requests.push_back({id, mode, one.dims, one.knobs, "kernel" + std::to_string(requests.size())});
+  const auto request = [&](KernelMode mode, TemplateId id, const Case& one, FixedDims fixed = {}) {
+    requests.push_back({id, mode, one.dims, one.knobs, "kernel" + std::to_string(requests.size()), std::move(fixed)});
   };
   for (size_t at = options.first; at < variants.size(); at += options.every, ++taken) {
     for (int32_t i = 0; i < options.cases; ++i) {
@@ -280,6 +280,10 @@ Result<bool> write(const Options& options) {
       append_case(words, one, requests.size() - 1);
       ++words[0];
     }
+    const Case shared = small_case(variants[at], KernelMode::kPack);
+    request(KernelMode::kPack, variants[at].id, shared, random_fixed_dims(random, shared.dims));
+    append_case(words, shared, requests.size() - 1);
+    ++words[0];
   }
   if (options.planted) {
     words[1 + kCaseDigest] = 1;
