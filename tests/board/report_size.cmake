@@ -1,6 +1,6 @@
 # Prints what each part of a linked image takes in flash and RAM, from the linker's map, and fails above size_limits.cmake.
 # cmake -DMAP=first_boot.map -DLIMITS=size_limits.cmake [-DPROFILE=lookup|tuner|learning -DSIZED_TARGET=...] -P report_size.cmake
-# With PROFILE the map is of ./sizes: the limits are those of that profile, on a 64-bit target twice as large.
+# With PROFILE the map is of ./sizes: the limits are those of that profile.
 cmake_minimum_required(VERSION 3.25)
 include(${LIMITS})
 
@@ -98,6 +98,9 @@ if(DEFINED PROFILE)
     set(share 2)
   endif()
   math(EXPR limit "${share} * ${limit_${PROFILE}_flash}")
+  if(share EQUAL 2 AND DEFINED limit_${PROFILE}_flash_64)
+    set(limit ${limit_${PROFILE}_flash_64})
+  endif()
   compare_limit("profile ${PROFILE} in flash on ${SIZED_TARGET}" ${core_flash} ${limit})
   if(DEFINED wanted_${PROFILE}_flash)
     math(EXPR wanted "${share} * ${wanted_${PROFILE}_flash}")

@@ -1,7 +1,7 @@
 # What the first-boot firmware may take, part by part in bytes, and its longest step that calls no kernel in instructions
 # (25,000 are one millisecond at 25 MHz): what was measured and about a tenth more.
 # A limit is raised in the commit that needs it, which says why.
-set(limit_core_flash 37900)
+set(limit_core_flash 26400)
 set(limit_kernels_flash 60000)
 set(limit_pack_data_flash 10000)
 set(limit_core_ram 0)  # all of the core's memory is the caller's
@@ -10,11 +10,14 @@ set(limit_stack 1500)
 set(limit_search_step 22000)
 
 # What the profiles of the core may take in flash on a 32-bit target, without kernels, packs and the C library (./sizes), and the arena of
-# a tuner that remembers 64 trials of a workload with 32 knobs and programs of 255 instructions. Twice that on a 64-bit target. `wanted`:
-# what the project set out for, where it named a figure; the report tells where it is not met.
+# a tuner that remembers 64 trials of a workload with 32 knobs and programs of 255 instructions: what was measured, rounded up. On a 64-bit
+# target the figure of its own (_64), else twice that. `wanted`: what the project set out for, where it named a figure, twice that on 64 bits;
+# the report tells where it is not met.
 set(limit_lookup_flash 3072)
 set(wanted_lookup_flash 3072)
-set(limit_tuner_flash 22800)
+set(limit_tuner_flash 20300)
+set(limit_tuner_flash_64 32900)
 set(wanted_tuner_flash 12288)
-set(limit_learning_flash 25100)
+set(limit_learning_flash 22700)
+set(limit_learning_flash_64 36400)
 set(limit_arena_32_knobs 4096)

@@ -236,6 +236,7 @@ TEST_CASE("every bound that FlatBuffers cannot know is checked, and the reason n
       {"workload dims", [](TestPack& p) { p.workloads[1].dims.pop_back(); }},
       {"workload tensors", [](TestPack& p) { p.workloads[1].elements[TEMPER_OUT] = 0; }},
       {"workload tensors", [](TestPack& p) { p.workloads[1].elements.clear(); }},
+      {"workload tensors", [](TestPack& p) { p.workloads[1].elements.pop_back(); }},
       {"workload tensors", [](TestPack& p) { p.workloads[1].constants = 1u << TEMPER_TENSOR_COUNT; }},
       {"workload tensor size", [](TestPack& p) { p.workloads[1].elements[TEMPER_IN_A] = 1u << 29; }},
       {"workload default values", [](TestPack& p) { p.workloads[0].default_values = {1}; }},
