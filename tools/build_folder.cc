@@ -81,6 +81,12 @@ BuildFolder::~BuildFolder() {
 
 Result<BuildFolder> BuildFolder::open(const std::string& path) {
   std::error_code error;
+  const std::string whole = fs::absolute(path, error).string();
+  if (const size_t bad = whole.find_first_of("\";\\$\n"); bad != std::string::npos) {
+    return Error{TEMPER_INVALID_ARGUMENT, whole + ": CMake cannot work in a folder whose path holds " +
+                                              (whole[bad] == '\n' ? "a new line" : whole.substr(bad, 1)) +
+                                              "; name another folder"};
+  }
   fs::create_directories(path, error);
   if (error) {
     return Error{TEMPER_STORAGE_ERROR, path + ": no folder can be made there: " + error.message()};

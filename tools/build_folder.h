@@ -22,7 +22,8 @@ class BuildFolder {
   BuildFolder& operator=(BuildFolder&& other) noexcept;
   ~BuildFolder();
 
-  /// TEMPER_STORAGE_ERROR where no folder can be made or written; TEMPER_BUSY while another build is at work there.
+  /// TEMPER_STORAGE_ERROR where no folder can be made or written; TEMPER_BUSY while another build is at work there;
+  /// TEMPER_INVALID_ARGUMENT for a path that CMake takes apart.
   static Result<BuildFolder> open(const std::string& path);
 
   /// Removes programs, reports and whatever else says what an earlier build was for, so that nothing of it passes for

@@ -66,6 +66,18 @@ TEST_CASE("a place where no folder can be is named before anything is built") {
   }
 }
 
+TEST_CASE("a path that CMake takes apart is refused before anything is made, one with spaces is not") {
+  const Scratch scratch("build_folder_path");
+  for (const char* place : {"a;b", "a\"b", "a\\b", "a$b", "a\nb"}) {
+    CAPTURE(place);
+    const Result<BuildFolder> folder = BuildFolder::open((scratch.root / place).string());
+    REQUIRE_FALSE(folder.ok());
+    CHECK(folder.error().code == TEMPER_INVALID_ARGUMENT);
+    CHECK_FALSE(fs::exists(scratch.root / place));
+  }
+  CHECK(BuildFolder::open((scratch.root / "a b'c").string()).ok());
+}
+
 TEST_CASE("nothing of an earlier build passes for this one's, and other files stay") {
   const Scratch scratch("build_folder_stale");
   const std::vector<const char*> stale = {"first_boot.elf",   "first_boot",       "first_boot.map",
