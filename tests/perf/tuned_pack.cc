@@ -95,6 +95,7 @@ Result<TunedPack::Winner> TunedPack::tune(const NetworkWorkload& workload, const
   config.pack = &pack;
   config.port = &port;
   config.facts = facts;
+  config.defaults = &temper_probed_defaults;
   config.max_trials = trials + 1;
   size_t count = 0, needed = 0;
   if (const temper_status status = temper_requirements(&config, nullptr, 0, &count, &needed); status != TEMPER_OK) {
