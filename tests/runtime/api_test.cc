@@ -142,8 +142,10 @@ TEST_CASE("wrong use is told, not done") {
   broken.pack = nullptr;
   CHECK(temper_requirements(&broken, nullptr, 0, &count, &total) == TEMPER_INVALID_ARGUMENT);
   broken = caller.config;
-  broken.max_trials = 0;
-  CHECK(temper_requirements(&broken, nullptr, 0, &count, &total) == TEMPER_INVALID_ARGUMENT);
+  for (const uint32_t max_trials : {0u, (1u << 24) + 1, 1u << 30, UINT32_MAX}) {
+    broken.max_trials = max_trials;  // the last two would wrap around in a size of 32 bits
+    CHECK(temper_requirements(&broken, nullptr, 0, &count, &total) == TEMPER_INVALID_ARGUMENT);
+  }
   broken = caller.config;
   broken.facts = {};
   CHECK(temper_init(&t, &broken, &total, sizeof total) == TEMPER_INVALID_ARGUMENT);
