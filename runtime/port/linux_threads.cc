@@ -70,7 +70,7 @@ struct Worker {
 
 struct temper_linux_threads {
   Signal pending;  // workers that have not finished
-  Word busy{0};  // a word: RISC-V's GCC takes exchanges of bytes from a library
+  Word busy{0};    // a word: RISC-V's GCC takes exchanges of bytes from a library
   bool stopping = false;
   uint32_t spins = 0;
   uint32_t count = 0, stride = 0;  // of the work in flight

@@ -26,8 +26,7 @@ static void* buffer(size_t bytes) {  // temper takes all memory from its caller;
 int main(int argc, char** argv) {
   temper_linux_file* file;  // the port: clock, threads, and a file for the history
   temper_linux_threads* threads;
-  temper_config config = {
-      .pack = &example_pack, .max_trials = 256, .core_type = temper_linux_core_type()};
+  temper_config config = {.pack = &example_pack, .max_trials = 256, .core_type = temper_linux_core_type()};
   config.learning = &temper_learning, config.defaults = &temper_probed_defaults;  // what else is linked in
   check(temper_linux_file_open(argc > 1 ? argv[1] : "example.history", TEMPER_LINUX_APPEND, 1 << 20, &file), "history");
   check(temper_linux_threads_create(temper_linux_cpu_count(), &threads), "threads");
