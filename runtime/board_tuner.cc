@@ -279,7 +279,8 @@ void BoardTuner::search_step() {
 }
 
 // A search that tried others and found none faster keeps the default for good; a default that does not work is replaced
-// by what does. Where there was no time to tell, nothing is committed.
+// by what does. Where there was no time to tell, nothing is committed; where there is no room to remember another
+// config, no later run could tell more.
 void BoardTuner::end_search() {
   const Span<const Elite> elites = searcher_.elites();
   note().flags |= kConcluded;
@@ -291,7 +292,7 @@ void BoardTuner::end_search() {
     if (!elites.empty()) {
       conclude(elites[0].config, 0, best_ns());
     }
-  } else if (!begin_rematch() && (searcher_.trial_count() > 1 || searcher_.exhausted())) {
+  } else if (!begin_rematch() && (searcher_.trial_count() > 1 || searcher_.exhausted() || visited_.full())) {
     conclude(default_, default_ns(), default_ns());
   }
 }

@@ -280,6 +280,17 @@ TEST_CASE("no more configs are tried than there is room to remember") {
   CHECK(board.commit_count() == 2);
 }
 
+TEST_CASE("with room for the default alone it is kept for good") {
+  const OpenPack pack(many_workloads(2, kKnobs));
+  BoardOptions options;
+  options.max_trials = 1;
+  SimBoard board(pack, bowl_device(), options);
+  CHECK(board.run({600 * kSecond, 0, 0}).ok());
+  CHECK(board.tried.size() == 2);
+  CHECK(board.commit_count() == 2);
+  CHECK(is_default(board.commit(0)));
+}
+
 TEST_CASE(
     "collecting appends random configs and neighbours of the best, also of what is committed, and commits nothing") {
   const OpenPack pack(many_workloads(2, kKnobs));
