@@ -176,7 +176,8 @@ TEST_CASE("the same input bakes the same bytes, and the table is one that inspec
   const CommandResult again = bake({tuned().folder + "/first.table", "--json", "-"}, "again");
   CAPTURE(again.err);
   REQUIRE(again.exit_code == 0);
-  for (const Json& workload : Json::parse(again.out)["workloads"]) {
+  const Json report = Json::parse(again.out);  // outlives the loop over a part of it
+  for (const Json& workload : report["workloads"]) {
     CHECK(workload["source"] == "table");
   }
 }

@@ -260,7 +260,8 @@ TEST_CASE("tables and histories are not merged with each other") {
   const std::string other = folder + "/merged.history";
   REQUIRE(run_temper(folder, {"merge", history, "-o", other}).exit_code == 0);
   const CommandResult found = run_temper(folder, {"lookup", network, "--history", other, "--json", "-"});
-  for (const Json& workload : json_of(found)["workloads"]) {
+  const Json answers = json_of(found);  // outlives the loop over a part of it
+  for (const Json& workload : answers["workloads"]) {
     CHECK(workload["source"] == "history");
   }
   CHECK(run_temper(folder, {"tune", network, "--trials", "4", "--history", other, "--quiet"}).exit_code == 0);
