@@ -129,10 +129,7 @@ Status MessageQueue::pump_in(int fd) {
     if (n <= 0) {
       return TEMPER_PORT_ERROR;
     }
-    incoming_.insert(incoming_.end(), chunk, chunk + n);
-    if (static_cast<size_t>(n) < sizeof chunk) {
-      return {};
-    }
+    incoming_.insert(incoming_.end(), chunk, chunk + n);  // and on: the end may lie right behind
   }
 }
 
