@@ -8,34 +8,14 @@
 
 #include "tests/runtime/scanned_history.h"
 #include "tests/runtime/sim_board.h"
+#include "tests/runtime/sim_devices.h"
 
 namespace temper::test {
 namespace {
 
-const std::vector<std::vector<uint16_t>> kKnobs = {up_to(8), up_to(8), up_to(6), up_to(6)};
-
-bool is_default(const Config& config) { return config == Config{}; }
-
-std::string text_of(const BoardTrial& trial) {
-  return std::to_string(trial.workload) +
-         std::string(reinterpret_cast<const char*>(trial.config.choice), TEMPER_MAX_KNOBS);
-}
-
-SimOptions bowl_device(uint64_t seed = 1) {
-  SimOptions sim;
-  sim.seed = seed;
-  sim.noise = 0.01;
+SimOptions board_device(uint64_t seed = 1) {
+  SimOptions sim = crashing_bowl_device(seed);
   sim.synchronous = true;
-  sim.time_ns = [](uint32_t, const Config& config) {
-    double time = 100000;
-    for (uint32_t knob = 0; knob < 4; ++knob) {
-      time *= 1 + 0.15 * std::abs(config.choice[knob] - 3.0);
-    }
-    return time;
-  };
-  sim.fate = [](uint32_t, const Config& config) {
-    return config.choice[0] == 6 && config.choice[1] > 4 ? SimFate::kCrashes : SimFate::kOk;
-  };
   return sim;
 }
 
@@ -45,35 +25,26 @@ BoardOptions on(const RamStorage& storage) {
   return options;
 }
 
-std::map<FrameType, int> count_frames(const temper_storage* storage) {
-  std::map<FrameType, int> counts;
-  const ScannedHistory scanned(storage);
-  for (const ScannedFrame& frame : scanned.frames) {
-    ++counts[frame.type];
-  }
-  return counts;
-}
-
 TEST_CASE("a run abandoned after any trial is taken up: nothing is measured again, and all trials count") {
-  const OpenPack pack(many_workloads(2, kKnobs));
+  const OpenPack pack(many_workloads(2, kFourKnobs));
   for (uint32_t cut = 0; cut <= 50; ++cut) {
     CAPTURE(cut);
     RamStorage storage(1 << 20, 1, 0);
     std::set<std::string> seen;
     uint32_t finished = 0;
     {
-      SimBoard first(pack, bowl_device(), on(storage));
+      SimBoard first(pack, board_device(), on(storage));
       REQUIRE(first.start({3600 * kSecond, 0, 30}).ok());
       CHECK(first.run_trials(cut) == TEMPER_MORE);
       for (const BoardTrial& trial : first.tried) {
-        seen.insert(text_of(trial));
+        seen.insert(text_of(trial.workload, trial.config));
       }
       finished = static_cast<uint32_t>(first.tried.size());
     }
-    SimBoard second(pack, bowl_device(2), on(storage));
+    SimBoard second(pack, board_device(2), on(storage));
     CHECK(second.run({3600 * kSecond, 0, 30}).ok());
     for (const BoardTrial& trial : second.tried) {
-      CHECK(seen.insert(text_of(trial)).second);
+      CHECK(seen.insert(text_of(trial.workload, trial.config)).second);
     }
     CHECK(second.tried.size() + finished == 60);
     const std::map<FrameType, int> counts = count_frames(storage.storage());
@@ -86,13 +57,13 @@ TEST_CASE("a run abandoned after any trial is taken up: nothing is measured agai
 }
 
 TEST_CASE("committed workloads are left alone on a second boot") {
-  const OpenPack pack(many_workloads(3, kKnobs));
+  const OpenPack pack(many_workloads(3, kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
-  SimBoard first(pack, bowl_device(), on(storage));
+  SimBoard first(pack, board_device(), on(storage));
   CHECK(first.run({3600 * kSecond, 60, 0}).ok());
   CHECK(first.commit_count() == 3);
   const size_t bytes = storage.bytes().size();
-  SimBoard second(pack, bowl_device(), on(storage));
+  SimBoard second(pack, board_device(), on(storage));
   CHECK(second.run({3600 * kSecond, 60, 0}).ok());
   CHECK(second.tried.empty());
   CHECK(second.device.build_count == 0);
@@ -104,13 +75,13 @@ TEST_CASE("committed workloads are left alone on a second boot") {
 }
 
 TEST_CASE("results of another device are hints: tried first, never believed") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
-  SimBoard first(pack, bowl_device(), on(storage));
+  SimBoard first(pack, board_device(), on(storage));
   CHECK(first.run({3600 * kSecond, 80, 0}).ok());
   BoardOptions elsewhere = on(storage);
   elsewhere.target = 2;
-  SimBoard second(pack, bowl_device(), elsewhere);
+  SimBoard second(pack, board_device(), elsewhere);
   CHECK(!second.committed(0));
   CHECK(second.run({3600 * kSecond, 12, 0}).ok());
   REQUIRE(second.tried.size() == 12);
@@ -120,18 +91,18 @@ TEST_CASE("results of another device are hints: tried first, never believed") {
   const std::map<FrameType, int> counts = count_frames(storage.storage());
   CHECK(counts.at(FrameType::kFingerprint) == 2);
   CHECK(counts.at(FrameType::kWorkload) == 1);
-  SimBoard third(pack, bowl_device(), on(storage));  // the first device again: its own commit holds
+  SimBoard third(pack, board_device(), on(storage));  // the first device again: its own commit holds
   CHECK(third.committed(0));
   CHECK(third.commit(0) == first.commit(0));
 }
 
 TEST_CASE("an intent without a trial quarantines the config for ever") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
   Config guilty;
   uint32_t finished = 0;
   {
-    SimBoard first(pack, bowl_device(), on(storage));
+    SimBoard first(pack, board_device(), on(storage));
     REQUIRE(first.start({3600 * kSecond, 0, 0}).ok());
     CHECK(first.run_trials(10) == TEMPER_MORE);
     // The device resets while the next one runs: step until its check began.
@@ -145,7 +116,7 @@ TEST_CASE("an intent without a trial quarantines the config for ever") {
     REQUIRE(scanned.frames.back().type == FrameType::kIntent);
   }
   for (int boot = 0; boot < 3; ++boot) {
-    SimBoard next(pack, bowl_device(), on(storage));
+    SimBoard next(pack, board_device(), on(storage));
     REQUIRE(next.start({3600 * kSecond, 20, 0}).ok());
     CHECK(next.run_trials(boot == 2 ? 100 : 5) == (boot == 2 ? TEMPER_OK : TEMPER_MORE));
     CHECK(std::none_of(next.device.built.begin(), next.device.built.end(),
@@ -156,17 +127,17 @@ TEST_CASE("an intent without a trial quarantines the config for ever") {
 }
 
 TEST_CASE("a default that resets the device twice is not run a third time") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
   for (int boot = 0; boot < 2; ++boot) {
-    SimBoard next(pack, bowl_device(), on(storage));
+    SimBoard next(pack, board_device(), on(storage));
     REQUIRE(next.start({3600 * kSecond, 0, 0}).ok());
     while (next.device.check_count == 0) {
       REQUIRE(next.step() == TEMPER_MORE);
     }
     CHECK(is_default(next.device.built.back().second));
   }
-  SimBoard third(pack, bowl_device(), on(storage));
+  SimBoard third(pack, board_device(), on(storage));
   CHECK(third.run({3600 * kSecond, 20, 0}).ok());
   CHECK(std::none_of(third.device.built.begin(), third.device.built.end(),
                      [](const auto& built) { return is_default(built.second); }));
@@ -175,9 +146,9 @@ TEST_CASE("a default that resets the device twice is not run a third time") {
 }
 
 TEST_CASE("intents of trials that ended, or were cut by the budget, quarantine nothing") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
-  SimOptions sim = bowl_device();
+  SimOptions sim = board_device();
   sim.time_ns = [](uint32_t, const Config&) { return 3e7; };
   {
     SimBoard first(pack, sim, on(storage));
@@ -202,9 +173,9 @@ TEST_CASE("intents of trials that ended, or were cut by the budget, quarantine n
 }
 
 TEST_CASE("storage that fails is told once, and the run goes on in memory") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
-  SimBoard board(pack, bowl_device(), on(storage));
+  SimBoard board(pack, board_device(), on(storage));
   storage.room_bytes = 700;
   CHECK(board.run({3600 * kSecond, 40, 0}).ok());
   REQUIRE(board.device.logged.size() == 1);
@@ -218,7 +189,7 @@ TEST_CASE("power cut at any write leaves a history that the next boots take up a
   uint32_t all_operations = 0;
   {
     RamStorage storage(1 << 14, 8, 4096);
-    SimBoard whole(pack, bowl_device(), on(storage));
+    SimBoard whole(pack, board_device(), on(storage));
     CHECK(whole.run({3600 * kSecond, 0, 8}).ok());
     all_operations = storage.operations();
   }
@@ -226,7 +197,7 @@ TEST_CASE("power cut at any write leaves a history that the next boots take up a
     CAPTURE(cut);
     RamStorage storage(1 << 14, 8, 4096);
     {
-      SimBoard first(pack, bowl_device(), on(storage));
+      SimBoard first(pack, board_device(), on(storage));
       storage.cut_power_after(cut);
       REQUIRE(first.start({3600 * kSecond, 0, 8}).ok());
       while (first.device.logged.empty() && first.step() == TEMPER_MORE) {
@@ -241,11 +212,11 @@ TEST_CASE("power cut at any write leaves a history that the next boots take up a
                     std::to_string(trial.trial.workload()));
       }
     }
-    SimBoard second(pack, bowl_device(), on(storage));
+    SimBoard second(pack, board_device(), on(storage));
     CHECK(second.run({3600 * kSecond, 0, 8}).ok());
     CHECK(second.commit_count() == 2);
     CHECK(second.tried.size() + kept.size() <= 17);  // 16 and, where a default's first trial was cut, once more
-    SimBoard third(pack, bowl_device(), on(storage));
+    SimBoard third(pack, board_device(), on(storage));
     CHECK(third.run({3600 * kSecond, 0, 8}).ok());
     CHECK(third.tried.empty());
     CHECK(!storage.misused());
@@ -253,15 +224,15 @@ TEST_CASE("power cut at any write leaves a history that the next boots take up a
 }
 
 TEST_CASE("frames of workloads, knobs or values that this pack does not know are passed over") {
-  const OpenPack known(many_workloads(2, kKnobs));
+  const OpenPack known(many_workloads(2, kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
   {
-    SimBoard first(known, bowl_device(), on(storage));
+    SimBoard first(known, board_device(), on(storage));
     REQUIRE(first.start({3600 * kSecond, 40, 0}).ok());
     CHECK(first.run_trials(39) == TEMPER_MORE);
   }
   const OpenPack smaller(many_workloads(1, {up_to(4), up_to(4), up_to(6), up_to(6)}));
-  SimBoard second(smaller, bowl_device(), on(storage));
+  SimBoard second(smaller, board_device(), on(storage));
   CHECK(second.run({3600 * kSecond, 20, 0}).ok());
   CHECK(second.tried.size() == (second.trials_of(0)));
 }

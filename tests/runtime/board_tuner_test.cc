@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/runtime/sim_board.h"
+#include "tests/runtime/sim_devices.h"
 
 namespace temper::test {
 namespace {
@@ -15,32 +16,9 @@ namespace {
 bool all_distinct(const std::vector<BoardTrial>& tried) {
   std::set<std::string> seen;
   return std::all_of(tried.begin(), tried.end(), [&](const BoardTrial& trial) {
-    return seen
-        .insert(std::to_string(trial.workload) +
-                std::string(reinterpret_cast<const char*>(trial.config.choice), TEMPER_MAX_KNOBS))
-        .second;
+    return seen.insert(text_of(trial.workload, trial.config)).second;
   });
 }
-
-bool is_default(const Config& config) { return config == Config{}; }
-
-// A bowl around the fourth choices: the default, at the first, is several times slower than the best.
-double bowl(uint32_t, const Config& config) {
-  double time = 100000;
-  for (uint32_t knob = 0; knob < 4; ++knob) {
-    time *= 1 + 0.15 * std::abs(config.choice[knob] - 3.0);
-  }
-  return time;
-}
-
-SimOptions bowl_device() {
-  SimOptions sim;
-  sim.time_ns = bowl;
-  sim.noise = 0.01;
-  return sim;
-}
-
-const std::vector<std::vector<uint16_t>> kKnobs = {up_to(8), up_to(8), up_to(6), up_to(6)};
 
 TEST_CASE("a space of 3 x 2 x 2 choices is enumerated in 12 trials and stops") {
   const OpenPack pack(plain_pack({up_to(3), up_to(2), up_to(2)}));
@@ -86,7 +64,7 @@ TEST_CASE("400 trials or 30 minutes, whichever comes first") {
 }
 
 TEST_CASE("every workload's default is measured before any candidate, and the rest is legal, new and committed") {
-  const OpenPack pack(many_workloads(7, kKnobs));
+  const OpenPack pack(many_workloads(7, kFourKnobs));
   for (const bool synchronous : {false, true}) {
     SimOptions sim = bowl_device();
     sim.synchronous = synchronous;
@@ -107,7 +85,7 @@ TEST_CASE("every workload's default is measured before any candidate, and the re
 }
 
 TEST_CASE("the step never spins while the runner works") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimOptions sim = bowl_device();
   sim.build_ns = 20 * kMillisecond;
   SimBoard board(pack, sim);
@@ -116,7 +94,7 @@ TEST_CASE("the step never spins while the runner works") {
 }
 
 TEST_CASE("candidates that all fail stop the workload and keep the default") {
-  const OpenPack pack(many_workloads(2, kKnobs));
+  const OpenPack pack(many_workloads(2, kFourKnobs));
   const std::pair<SimFate, temper_outcome> fates[] = {{SimFate::kBuildError, TEMPER_OUTCOME_BUILD_ERROR},
                                                       {SimFate::kWrongResult, TEMPER_OUTCOME_WRONG_RESULT},
                                                       {SimFate::kCrashes, TEMPER_OUTCOME_CRASHED},
@@ -140,7 +118,7 @@ TEST_CASE("candidates that all fail stop the workload and keep the default") {
 }
 
 TEST_CASE("where nothing works the run says so") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   for (const SimFate fate : {SimFate::kBuildError, SimFate::kWrongResult, SimFate::kCrashes, SimFate::kHangs}) {
     SimOptions sim = bowl_device();
     sim.fate = [fate](uint32_t, const Config&) { return fate; };
@@ -160,9 +138,9 @@ TEST_CASE("where nothing works the run says so") {
 }
 
 TEST_CASE("a default that fails, or that the pack does not tell, is replaced by what works") {
-  TestPack untold = plain_pack(kKnobs);
+  TestPack untold = plain_pack(kFourKnobs);
   untold.workloads[0].default_values.clear();
-  for (const TestPack& test_pack : {plain_pack(kKnobs), untold}) {
+  for (const TestPack& test_pack : {plain_pack(kFourKnobs), untold}) {
     const OpenPack pack(test_pack);
     SimOptions sim = bowl_device();
     sim.fate = [](uint32_t, const Config& config) { return is_default(config) ? SimFate::kWrongResult : SimFate::kOk; };
@@ -176,7 +154,7 @@ TEST_CASE("a default that fails, or that the pack does not tell, is replaced by 
 }
 
 TEST_CASE("the default stays where nothing is faster") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimOptions sim = bowl_device();
   sim.time_ns = [](uint32_t, const Config& config) { return is_default(config) ? 1e5 : 1.1e5; };
   SimBoard board(pack, sim);
@@ -186,7 +164,7 @@ TEST_CASE("the default stays where nothing is faster") {
 }
 
 TEST_CASE("the same seed gives the same run, another seed another one") {
-  const OpenPack pack(many_workloads(3, kKnobs));
+  const OpenPack pack(many_workloads(3, kFourKnobs));
   std::vector<Config> runs[3];
   for (int i = 0; i < 3; ++i) {
     BoardOptions options;
@@ -202,7 +180,7 @@ TEST_CASE("the same seed gives the same run, another seed another one") {
 }
 
 TEST_CASE("trials per workload are a limit of their own") {
-  const OpenPack pack(many_workloads(4, kKnobs));
+  const OpenPack pack(many_workloads(4, kFourKnobs));
   SimBoard board(pack, bowl_device());
   CHECK(board.run({600 * kSecond, 0, 9}).ok());
   for (uint32_t w = 0; w < 4; ++w) {
@@ -211,7 +189,7 @@ TEST_CASE("trials per workload are a limit of their own") {
 }
 
 TEST_CASE("the workload that weighs most gets most, and every one gets some") {
-  TestPack shared = many_workloads(12, kKnobs);
+  TestPack shared = many_workloads(12, kFourKnobs);
   shared.workloads[5].count = 20;
   const OpenPack pack(shared);
   SimOptions sim = bowl_device();
@@ -227,7 +205,7 @@ TEST_CASE("the workload that weighs most gets most, and every one gets some") {
 }
 
 TEST_CASE("a run that is stopped finishes soon and commits what it can confirm") {
-  const OpenPack pack(many_workloads(3, kKnobs));
+  const OpenPack pack(many_workloads(3, kFourKnobs));
   SimBoard board(pack, bowl_device());
   REQUIRE(board.start({3600 * kSecond, 200, 0}).ok());
   CHECK(board.run_trials(60) == TEMPER_MORE);
@@ -240,7 +218,7 @@ TEST_CASE("a run that is stopped finishes soon and commits what it can confirm")
 }
 
 TEST_CASE("a clock that stands still is reported") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimOptions sim;
   sim.time_ns = [](uint32_t, const Config&) { return 0.0; };
   SimBoard board(pack, sim);
@@ -259,7 +237,7 @@ TEST_CASE("a clock of one millisecond still tells fast from slow") {
 }
 
 TEST_CASE("calls out of order are refused") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimBoard board(pack, bowl_device());
   CHECK(board.tuner->step() == TEMPER_INVALID_ARGUMENT);
   REQUIRE(board.start({kSecond, 10, 0}).ok());
@@ -270,7 +248,7 @@ TEST_CASE("calls out of order are refused") {
 }
 
 TEST_CASE("no more configs are tried than there is room to remember") {
-  const OpenPack pack(many_workloads(2, kKnobs));
+  const OpenPack pack(many_workloads(2, kFourKnobs));
   BoardOptions options;
   options.max_trials = 16;
   SimBoard board(pack, bowl_device(), options);
@@ -281,7 +259,7 @@ TEST_CASE("no more configs are tried than there is room to remember") {
 }
 
 TEST_CASE("with room for the default alone it is kept for good") {
-  const OpenPack pack(many_workloads(2, kKnobs));
+  const OpenPack pack(many_workloads(2, kFourKnobs));
   BoardOptions options;
   options.max_trials = 1;
   SimBoard board(pack, bowl_device(), options);
@@ -293,7 +271,7 @@ TEST_CASE("with room for the default alone it is kept for good") {
 
 TEST_CASE(
     "collecting appends random configs and neighbours of the best, also of what is committed, and commits nothing") {
-  const OpenPack pack(many_workloads(2, kKnobs));
+  const OpenPack pack(many_workloads(2, kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
   BoardOptions options;
   options.storage = storage.storage();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "runtime/history.h"
@@ -53,5 +54,14 @@ class ScannedHistory {
 
   alignas(8) uint8_t buffer_[kHistoryBufferBytes];
 };
+
+inline std::map<FrameType, int> count_frames(const temper_storage* storage) {
+  std::map<FrameType, int> counts;
+  const ScannedHistory scanned(storage);
+  for (const ScannedFrame& frame : scanned.frames) {
+    ++counts[frame.type];
+  }
+  return counts;
+}
 
 }  // namespace temper::test

@@ -3,24 +3,13 @@
 #include <algorithm>
 #include <string>
 
+#include "tests/runtime/sim_devices.h"
 #include "tests/runtime/sim_tuning.h"
 
 namespace temper::test {
 namespace {
 
-bool is_default(const Config& config) { return config == Config{}; }
-
-const std::vector<std::vector<uint16_t>> kKnobs = {up_to(8), up_to(8), up_to(6), up_to(6)};
-
-struct Device {
-  const char* name;
-  double default_ns;
-  uint64_t build_ns;
-  SimFate candidate_fate;
-  SimFate default_fate;
-};
-
-const Device kDevices[] = {
+const TryingDevice kDevices[] = {
     {"quick", 1e5, kMillisecond, SimFate::kOk, SimFate::kOk},
     {"tiny kernels", 300, 10000, SimFate::kOk, SimFate::kOk},
     {"slow default", 4e8, kMillisecond, SimFate::kOk, SimFate::kOk},
@@ -33,23 +22,6 @@ const Device kDevices[] = {
     {"everything hangs", 1e5, kMillisecond, SimFate::kHangs, SimFate::kHangs},
 };
 
-SimOptions make_device(const Device& device, bool synchronous) {
-  SimOptions sim;
-  sim.build_ns = device.build_ns;
-  sim.noise = 0.03;
-  sim.synchronous = synchronous;
-  sim.time_ns = [device](uint32_t, const Config& config) {
-    // From twice as fast to 20 times as slow as the default.
-    return is_default(config)
-               ? device.default_ns
-               : device.default_ns * (0.5 + 0.08 * config.choice[0] * config.choice[1] * config.choice[2]);
-  };
-  sim.fate = [device](uint32_t, const Config& config) {
-    return is_default(config) ? device.default_fate : device.candidate_fate;
-  };
-  return sim;
-}
-
 uint64_t slowest_default(const Tuner& tuner) {
   uint64_t slowest = 0;
   for (uint32_t w = 0; w < tuner.workload_count(); ++w) {
@@ -61,8 +33,8 @@ uint64_t slowest_default(const Tuner& tuner) {
 TEST_CASE("a run ends by budget + max(100 ms, 3 x slowest default), whatever the device does") {
   const uint64_t budgets_ms[] = {0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000};
   for (const uint32_t workloads : {1u, 300u}) {
-    const OpenPack pack(many_workloads(workloads, kKnobs));
-    for (const Device& device : kDevices) {
+    const OpenPack pack(many_workloads(workloads, kFourKnobs));
+    for (const TryingDevice& device : kDevices) {
       // Where results are there at once a runner cannot be cut while it builds.
       const bool hangs = device.candidate_fate == SimFate::kBuildHangs;
       for (const bool synchronous : {false, true}) {
@@ -102,7 +74,7 @@ TEST_CASE("a run ends by budget + max(100 ms, 3 x slowest default), whatever the
 }
 
 TEST_CASE("a budget that suffices is used, and what was gained is committed") {
-  const OpenPack pack(many_workloads(10, kKnobs));
+  const OpenPack pack(many_workloads(10, kFourKnobs));
   TunerOptions options;
   options.max_trials = 20000;
   SimTuning tuning(pack, make_device(kDevices[0], false), options);
@@ -117,7 +89,7 @@ TEST_CASE("a budget that suffices is used, and what was gained is committed") {
 }
 
 TEST_CASE("hundreds of workloads: a short budget measures defaults, a longer one tunes and confirms all") {
-  const OpenPack pack(many_workloads(300, kKnobs));
+  const OpenPack pack(many_workloads(300, kFourKnobs));
   TunerOptions options;
   options.max_trials = 4096;
   SimTuning brief(pack, make_device(kDevices[0], false), options);
@@ -133,7 +105,7 @@ TEST_CASE("hundreds of workloads: a short budget measures defaults, a longer one
 }
 
 TEST_CASE("what is slow to build is not started near the end, and rematches have their time") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   for (const uint64_t budget_s : {8, 15, 40}) {
     SimTuning tuning(pack, make_device(kDevices[4], false));
     CHECK(tuning.run({budget_s * kSecond, 0, 0}).ok());
@@ -145,7 +117,7 @@ TEST_CASE("what is slow to build is not started near the end, and rematches have
 }
 
 TEST_CASE("a default cut by the budget is not taken for a failure") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
   SimTuning tuning(pack, make_device(kDevices[3], false), {}, storage.storage());
   CHECK(tuning.run({100 * kMillisecond, 0, 0}) == TEMPER_BUDGET_SPENT);
@@ -157,7 +129,7 @@ TEST_CASE("a default cut by the budget is not taken for a failure") {
 }
 
 TEST_CASE("a slow default is measured with as many samples as the budget allows") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimTuning tuning(pack, make_device(kDevices[3], false));
   CHECK(tuning.run({25 * kSecond, 0, 0}).ok());
   CHECK(tuning.tuner.state(0).default_ns > 4 * kSecond);

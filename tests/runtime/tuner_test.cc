@@ -7,40 +7,17 @@
 #include <set>
 #include <string>
 
+#include "tests/runtime/sim_devices.h"
 #include "tests/runtime/sim_tuning.h"
 
 namespace temper::test {
 namespace {
-
-std::string text_of(uint32_t workload, const Config& config) {
-  return std::to_string(workload) + std::string(reinterpret_cast<const char*>(config.choice), TEMPER_MAX_KNOBS);
-}
 
 bool all_distinct(const std::vector<std::pair<uint32_t, Config>>& tried) {
   std::set<std::string> seen;
   return std::all_of(tried.begin(), tried.end(),
                      [&](const auto& trial) { return seen.insert(text_of(trial.first, trial.second)).second; });
 }
-
-bool is_default(const Config& config) { return config == Config{}; }
-
-// A bowl around the highest choices: the default, at the lowest, is several times slower than the best.
-double bowl(uint32_t, const Config& config) {
-  double time = 100000;
-  for (uint32_t knob = 0; knob < 4; ++knob) {
-    time *= 1 + 0.15 * std::abs(config.choice[knob] - 3.0);
-  }
-  return time;
-}
-
-SimOptions bowl_device() {
-  SimOptions sim;
-  sim.time_ns = bowl;
-  sim.noise = 0.01;
-  return sim;
-}
-
-const std::vector<std::vector<uint16_t>> kKnobs = {up_to(8), up_to(8), up_to(6), up_to(6)};
 
 TEST_CASE("a space of 3 x 2 x 2 choices is enumerated in 12 trials and stops") {
   const OpenPack pack(plain_pack({up_to(3), up_to(2), up_to(2)}));
@@ -104,7 +81,7 @@ TEST_CASE("400 trials or 30 minutes, whichever comes first") {
 }
 
 TEST_CASE("every workload's default is measured before any candidate, and the rest is legal, new and committed") {
-  const OpenPack pack(many_workloads(7, kKnobs));
+  const OpenPack pack(many_workloads(7, kFourKnobs));
   SimTuning tuning(pack, bowl_device());
   CHECK(tuning.run({3600 * kSecond, 200, 0}).ok());
   REQUIRE(tuning.tried.size() == 200);
@@ -124,7 +101,7 @@ TEST_CASE("every workload's default is measured before any candidate, and the re
 }
 
 TEST_CASE("builds overlap runs, and the step never spins while the workers are busy") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimOptions sim = bowl_device();
   sim.build_ns = 20 * kMillisecond;
   SimTuning tuning(pack, sim);
@@ -135,7 +112,7 @@ TEST_CASE("builds overlap runs, and the step never spins while the workers are b
 }
 
 TEST_CASE("a runner without wait and with a single slot is served too") {
-  const OpenPack pack(many_workloads(3, kKnobs));
+  const OpenPack pack(many_workloads(3, kFourKnobs));
   for (const uint8_t slots : {uint8_t{1}, uint8_t{2}, uint8_t{3}, uint8_t{8}}) {
     for (const bool synchronous : {false, true}) {
       SimOptions sim = bowl_device();
@@ -153,7 +130,7 @@ TEST_CASE("a runner without wait and with a single slot is served too") {
 }
 
 TEST_CASE("candidates that all fail stop the workload with that reason and keep the default") {
-  const OpenPack pack(many_workloads(2, kKnobs));
+  const OpenPack pack(many_workloads(2, kFourKnobs));
   const std::pair<SimFate, temper_outcome> fates[] = {{SimFate::kBuildError, TEMPER_OUTCOME_BUILD_ERROR},
                                                       {SimFate::kWrongResult, TEMPER_OUTCOME_WRONG_RESULT},
                                                       {SimFate::kCrashes, TEMPER_OUTCOME_CRASHED},
@@ -178,7 +155,7 @@ TEST_CASE("candidates that all fail stop the workload with that reason and keep 
 }
 
 TEST_CASE("where nothing works the run says so") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   for (const SimFate fate : {SimFate::kBuildError, SimFate::kWrongResult, SimFate::kCrashes, SimFate::kHangs}) {
     SimOptions sim = bowl_device();
     sim.fate = [fate](uint32_t, const Config&) { return fate; };
@@ -198,7 +175,7 @@ TEST_CASE("where nothing works the run says so") {
 }
 
 TEST_CASE("a default that fails is replaced by what works") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimOptions sim = bowl_device();
   sim.fate = [](uint32_t, const Config& config) { return is_default(config) ? SimFate::kWrongResult : SimFate::kOk; };
   SimTuning tuning(pack, sim);
@@ -212,7 +189,7 @@ TEST_CASE("a default that fails is replaced by what works") {
 }
 
 TEST_CASE("the default stays where nothing is faster") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimOptions sim = bowl_device();
   sim.time_ns = [](uint32_t, const Config& config) { return is_default(config) ? 1e5 : 1.1e5; };
   SimTuning tuning(pack, sim);
@@ -223,7 +200,7 @@ TEST_CASE("the default stays where nothing is faster") {
 }
 
 TEST_CASE("the same seed gives the same run, another seed another one") {
-  const OpenPack pack(many_workloads(3, kKnobs));
+  const OpenPack pack(many_workloads(3, kFourKnobs));
   std::vector<std::pair<uint32_t, Config>> runs[3];
   for (int i = 0; i < 3; ++i) {
     TunerOptions options;
@@ -237,7 +214,7 @@ TEST_CASE("the same seed gives the same run, another seed another one") {
 }
 
 TEST_CASE("early stopping ends a search that no longer gains") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimOptions sim;
   TunerOptions options;
   options.early_stopping = 20;
@@ -249,7 +226,7 @@ TEST_CASE("early stopping ends a search that no longer gains") {
 }
 
 TEST_CASE("trials per workload are a limit of their own") {
-  const OpenPack pack(many_workloads(4, kKnobs));
+  const OpenPack pack(many_workloads(4, kFourKnobs));
   SimTuning tuning(pack, bowl_device());
   CHECK(tuning.run({600 * kSecond, 0, 9}).ok());
   for (uint32_t w = 0; w < 4; ++w) {
@@ -259,7 +236,7 @@ TEST_CASE("trials per workload are a limit of their own") {
 }
 
 TEST_CASE("the workload that weighs most gets most, and every one gets some") {
-  TestPack shared = many_workloads(12, kKnobs);
+  TestPack shared = many_workloads(12, kFourKnobs);
   shared.workloads[5].count = 20;
   const OpenPack pack(shared);
   SimOptions sim = bowl_device();
@@ -275,7 +252,7 @@ TEST_CASE("the workload that weighs most gets most, and every one gets some") {
 }
 
 TEST_CASE("a run that is stopped finishes soon and commits what it can confirm") {
-  const OpenPack pack(many_workloads(3, kKnobs));
+  const OpenPack pack(many_workloads(3, kFourKnobs));
   SimTuning tuning(pack, bowl_device());
   REQUIRE(tuning.tuner.start({3600 * kSecond, 0, 0}).ok());
   CHECK(tuning.run_trials(60) == TEMPER_MORE);
@@ -288,7 +265,7 @@ TEST_CASE("a run that is stopped finishes soon and commits what it can confirm")
 }
 
 TEST_CASE("a clock that stands still is reported") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimOptions sim;
   sim.time_ns = [](uint32_t, const Config&) { return 0.0; };
   SimTuning tuning(pack, sim);
@@ -297,7 +274,7 @@ TEST_CASE("a clock that stands still is reported") {
 }
 
 TEST_CASE("memory is what bytes_needed says, and less is refused") {
-  const OpenPack pack(many_workloads(5, kKnobs));
+  const OpenPack pack(many_workloads(5, kFourKnobs));
   const TunerOptions options;
   std::vector<uint8_t> memory(Tuner::bytes_needed(pack.view(), options) + 64);
   SimRunner device{SimOptions{}};
@@ -321,7 +298,7 @@ TEST_CASE("memory is what bytes_needed says, and less is refused") {
 }
 
 TEST_CASE("calls out of order are refused") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimTuning tuning(pack, bowl_device());
   CHECK(tuning.tuner.step() == TEMPER_INVALID_ARGUMENT);
   REQUIRE(tuning.tuner.start({kSecond, 10, 0}).ok());
@@ -332,7 +309,7 @@ TEST_CASE("calls out of order are refused") {
 }
 
 TEST_CASE("a second run of the same tuner goes on where the first ended") {
-  const OpenPack pack(plain_pack(kKnobs));
+  const OpenPack pack(plain_pack(kFourKnobs));
   SimTuning tuning(pack, bowl_device());
   CHECK(tuning.run({60 * kSecond, 30, 0}).ok());
   CHECK(tuning.run({60 * kSecond, 30, 0}).ok());
