@@ -58,16 +58,11 @@ Result<std::vector<MeasuredTime>> read_prior(const BuildCommand& command) {
     tell_remarks(*source);
     const HistoryRecords records = read_records(*source);
     for (const HistoryRecord& record : records.trials) {
-      const TrialView view = trial_of(record);
-      if (view.trial.outcome() != TEMPER_OUTCOME_OK || view.trial.median_ns() == 0) {
-        continue;
-      }
-      MeasuredTime time{view.trial.workload(), {}, static_cast<double>(view.trial.median_ns())};
-      for (const format::KnobValue& knob : view.knobs) {
-        time.knobs.push_back({knob.id(), knob.value()});
-      }
+      const std::optional<MeasuredTime> time = measured_time(record);
       const bool same = records.fingerprints[record.fingerprint].target_hash() == target_hash;
-      (same ? same_target : all).push_back(std::move(time));
+      if (time) {
+        (same ? same_target : all).push_back(*time);
+      }
     }
   }
   if (same_target.empty() && !all.empty() && !command.quiet) {

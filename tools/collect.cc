@@ -3,67 +3,43 @@
 // commits nothing.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "temper/port_linux.h"
 #include "tools/commands.h"
-#include "tools/duration.h"
 #include "tools/exit_code.h"
 #include "tools/fingerprint_json.h"
-#include "tools/interrupts.h"
 #include "tools/json_output.h"
-#include "tools/network_argument.h"
-#include "tools/option_values.h"
+#include "tools/run_options.h"
 #include "tools/text_table.h"
-#include "tools/tuning_run.h"
 #include "tools/whole_file.h"
 
 namespace temper {
 namespace {
 
-constexpr char kDefaultBudget[] = "60s";
 /// A slow config is data too: it is timed up to this multiple of the best; in a search half as much again is the end.
 constexpr uint16_t kCutPercent = 400;
 /// Failures are data as well, but a workload where nothing else is left to find is left alone.
 constexpr uint8_t kStopAfterFailures = 64;
 
-struct CollectCommand {
-  NetworkArgument network;
-  std::optional<std::string> budget;
-  std::string history, json, target = "native";
-  uint32_t trials = 0, trials_per_workload = 0, workers = 0, threads = 1;
-  uint64_t seed = 0;
-  bool quiet = false;
+struct CollectCommand : RunOptions {
+  std::string target = "native";
 };
 
 Result<TuningSettings> settings_of(const CollectCommand& command, const Network& network) {
-  TuningSettings settings;
-  const bool unlimited = !command.budget && (command.trials > 0 || command.trials_per_workload > 0);
-  if (!unlimited) {
-    const Result<uint64_t> time = parse_duration(command.budget.value_or(kDefaultBudget));
-    if (!time) {
-      return Error{time.error().code, "--budget " + time.error().message};
-    }
-    settings.budget.time_ns = *time;
+  Result<TuningSettings> settings = run_settings(command);
+  if (!settings) {
+    return settings;
   }
   const auto workloads = static_cast<uint32_t>(network.workloads.size());
-  settings.budget.trials = command.trials;
-  settings.budget.trials_per_workload = command.trials_per_workload;
   if (command.trials > 0 && command.trials_per_workload == 0) {
-    settings.budget.trials_per_workload = (command.trials + workloads - 1) / workloads;  // no workload is favoured
+    settings->budget.trials_per_workload = (command.trials + workloads - 1) / workloads;  // no workload is favoured
   }
-  settings.tuner.searcher = SearcherKind::kCollect;
-  settings.tuner.commits = false;
-  settings.tuner.measurement.cut_percent = kCutPercent;
-  settings.tuner.stop_after_failures = kStopAfterFailures;
-  settings.tuner.seed = command.seed;
-  settings.threads = command.threads;
-  settings.workers = command.workers;
-  settings.history_path = command.history;
-  settings.progress = progress_style(command.quiet);
+  settings->tuner.searcher = SearcherKind::kCollect;
+  settings->tuner.commits = false;
+  settings->tuner.measurement.cut_percent = kCutPercent;
+  settings->tuner.stop_after_failures = kStopAfterFailures;
   return settings;
 }
 
@@ -133,8 +109,7 @@ int finish(const CollectCommand& command, const TuningRun& run, temper_status st
     print_collected(run, result);
   }
   if (status == TEMPER_PORT_ERROR) {
-    const std::string& reason = run.runner().broken_reason();
-    return report(Error{status, reason.empty() ? "the clock of this machine stands still" : reason});
+    return report(port_error(run));
   }
   if (!written) {
     return report(written.error());
@@ -159,11 +134,8 @@ Result<Network> network_of(const CollectCommand& command) {
                      ": this machine measures itself alone (native); a board collects with its own firmware, whose "
                      "history temper merge takes in"};
   }
-  if (!command.json.empty() && command.json != "-") {
-    make_folder_of(command.json);
-    if (const Result<bool> possible = can_write(command.json); !possible) {
-      return possible.error();
-    }
+  if (const Result<bool> possible = can_write_all({command.json}); !possible) {
+    return possible.error();
   }
   return resolve_network(command.network);
 }
@@ -178,41 +150,14 @@ int run(const CollectCommand& command) {
     std::fprintf(stderr, "temper: %s holds nothing that temper tunes\n", command.network.network.c_str());
     return kExitNegative;
   }
-  Result<TuningSettings> settings = settings_of(command, *network);
+  const Result<TuningSettings> settings = settings_of(command, *network);
   if (!settings) {
     return report(settings.error());
   }
-  settings->started_ns = started_ns;
-  const volatile std::sig_atomic_t* const interrupts = catch_interrupts();
-  Result<std::unique_ptr<TuningRun>> measuring = TuningRun::create(*network, *settings);
-  if (!measuring) {
-    return report(measuring.error());
-  }
-  const temper_status status = (*measuring)->run(interrupts);
-  return finish(command, **measuring, status, *interrupts != 0);
-}
-
-void add_options(CLI::App* command, CollectCommand* options) {
-  add_network_argument(*command, &options->network);
-  command->add_option("--budget", options->budget,
-                      "time for the whole run: 500ms, 20s, 5m (60s unless trials are limited)");
-  command->add_option("--trials", options->trials, "trials of the whole run at most, shared out evenly")
-      ->transform(whole_number(1, UINT32_MAX));
-  command->add_option("--trials-per-workload", options->trials_per_workload, "trials of each workload at most")
-      ->transform(whole_number(1, UINT32_MAX));
-  command->add_option("--target", options->target, "native: this machine")->capture_default_str();
-  command->add_option("--workers", options->workers, "processes that build side by side (CPUs - 1)")
-      ->transform(whole_number(1, 256));
-  command->add_option("--threads", options->threads, "threads that a kernel may use")
-      ->transform(whole_number(1, 1024))
-      ->capture_default_str();
-  command->add_option("--history", options->history, "where trials are appended (in the user's data folder)")
-      ->type_name("FILE");
-  command->add_option("--seed", options->seed, "makes a run repeatable as far as the clock allows")
-      ->transform(whole_number(0, UINT64_MAX))
-      ->capture_default_str();
-  command->add_option("--json", options->json, "write the result as JSON ('-': standard output)")->type_name("FILE|-");
-  command->add_flag("--quiet", options->quiet, "no progress");
+  return run_and_finish(*network, *settings, started_ns,
+                        [&command](const TuningRun& measured, temper_status status, bool interrupted) {
+                          return finish(command, measured, status, interrupted);
+                        });
 }
 
 }  // namespace
@@ -222,7 +167,8 @@ void add_collect_command(CLI::App& app, int* exit_code) {
       "collect",
       "Measures configs as training data: half random, a quarter chosen by the model, a quarter near the best");
   auto options = std::make_shared<CollectCommand>();
-  add_options(command, options.get());
+  add_run_options(*command, options.get());
+  command->add_option("--target", options->target, "native: this machine")->capture_default_str();
   command->footer("Example: temper collect mobilenet_v2 --budget 5m --history data.history");
   command->callback([options, exit_code] { *exit_code = run(*options); });
 }

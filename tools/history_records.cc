@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <optional>
 
 namespace temper {
 namespace {
@@ -217,6 +216,18 @@ CommitView commit_of(const HistoryRecord& record) {
   CommitView view{};
   static_cast<void>(read_commit(frame_of(FrameType::kCommit, record.payload), &view));
   return view;
+}
+
+std::optional<MeasuredTime> measured_time(const HistoryRecord& trial) {
+  const TrialView view = trial_of(trial);
+  if (view.trial.outcome() != TEMPER_OUTCOME_OK || view.trial.median_ns() == 0) {
+    return std::nullopt;
+  }
+  MeasuredTime time{view.trial.workload(), {}, static_cast<double>(view.trial.median_ns())};
+  for (const format::KnobValue& knob : view.knobs) {
+    time.knobs.push_back({knob.id(), knob.value()});
+  }
+  return time;
 }
 
 HistoryRecords read_records(const HistorySource& source) {

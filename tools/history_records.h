@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "codegen/variant_candidates.h"
 #include "tools/history_source.h"
 
 namespace temper {
@@ -20,6 +22,8 @@ struct HistoryRecord {
 /// Of payloads that read_records took in.
 TrialView trial_of(const HistoryRecord& record);
 CommitView commit_of(const HistoryRecord& record);
+/// What a trial tells the choice of a pack's variants; nothing where it gave no time.
+std::optional<MeasuredTime> measured_time(const HistoryRecord& trial);
 
 struct NamedWorkload {
   std::string name;

@@ -6,33 +6,23 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "temper/port_linux.h"
 #include "tools/commands.h"
 #include "tools/duration.h"
 #include "tools/exit_code.h"
-#include "tools/interrupts.h"
 #include "tools/json_output.h"
-#include "tools/network_argument.h"
 #include "tools/option_values.h"
-#include "tools/tuning_run.h"
+#include "tools/run_options.h"
 #include "tools/whole_file.h"
 
 namespace temper {
 namespace {
 
-constexpr char kDefaultBudget[] = "60s";
-
-struct TuneCommand {
-  NetworkArgument network;
-  std::optional<std::string> budget;
-  std::string searcher = "auto", history, json, table;
-  uint32_t trials = 0, trials_per_workload = 0, workers = 0, threads = 1, early_stopping = 0;
-  uint32_t repeat = 0;
+struct TuneCommand : RunOptions {
+  std::string searcher = "auto", table;
+  uint32_t early_stopping = 0, repeat = 0;
   double min_repeat_ms = 0;
-  uint64_t seed = 0;
-  bool quiet = false;
 };
 
 struct SearcherName {
@@ -53,35 +43,23 @@ std::vector<std::string> searcher_names() {
 }
 
 Result<TuningSettings> settings_of(const TuneCommand& command) {
-  TuningSettings settings;
-  const bool unlimited = !command.budget && (command.trials > 0 || command.trials_per_workload > 0);
-  if (!unlimited) {
-    const Result<uint64_t> time = parse_duration(command.budget.value_or(kDefaultBudget));
-    if (!time) {
-      return Error{time.error().code, "--budget " + time.error().message};
-    }
-    settings.budget.time_ns = *time;
+  Result<TuningSettings> settings = run_settings(command);
+  if (!settings) {
+    return settings;
   }
-  settings.budget.trials = command.trials;
-  settings.budget.trials_per_workload = command.trials_per_workload;
   for (const SearcherName& searcher : kSearchers) {
     if (command.searcher == searcher.name) {
-      settings.tuner.searcher = searcher.kind;
+      settings->tuner.searcher = searcher.kind;
     }
   }
-  settings.tuner.early_stopping = command.early_stopping;
-  settings.tuner.seed = command.seed;
+  settings->tuner.early_stopping = command.early_stopping;
+  MeasurementLimits& limits = settings->tuner.measurement;
   if (command.repeat > 0) {
-    settings.tuner.measurement.min_samples = settings.tuner.measurement.max_samples =
-        static_cast<uint8_t>(command.repeat);
+    limits.min_samples = limits.max_samples = static_cast<uint8_t>(command.repeat);
   }
   if (command.min_repeat_ms > 0) {
-    settings.tuner.measurement.min_sample_ns = static_cast<uint32_t>(std::min(command.min_repeat_ms * 1e6, 4e9));
+    limits.min_sample_ns = static_cast<uint32_t>(std::min(command.min_repeat_ms * 1e6, 4e9));
   }
-  settings.threads = command.threads;
-  settings.workers = command.workers;
-  settings.history_path = command.history;
-  settings.progress = progress_style(command.quiet);
   return settings;
 }
 
@@ -168,8 +146,7 @@ int finish(const TuneCommand& command, const TuningRun& run, temper_status statu
     std::fputs(report_text(result, ReportColumns::kTune).c_str(), stdout);
   }
   if (status == TEMPER_PORT_ERROR) {
-    const std::string& reason = run.runner().broken_reason();
-    return report(Error{status, reason.empty() ? "the clock of this machine stands still" : reason});
+    return report(port_error(run));
   }
   if (!written) {
     return report(written.error());
@@ -187,11 +164,10 @@ int run(const TuneCommand& command) {
       !apart) {
     return report(apart.error());
   }
-  Result<TuningSettings> settings = settings_of(command);
+  const Result<TuningSettings> settings = settings_of(command);
   if (!settings) {
     return report(settings.error());
   }
-  settings->started_ns = started_ns;
   const Result<Network> network = resolve_network(command.network);
   if (!network) {
     return report(network.error());
@@ -200,42 +176,20 @@ int run(const TuneCommand& command) {
     std::fprintf(stderr, "temper: %s holds nothing that temper tunes\n", command.network.network.c_str());
     return kExitNegative;
   }
-  for (const std::string& path : {command.table, command.json}) {
-    if (path.empty() || path == "-") {
-      continue;
-    }
-    make_folder_of(path);
-    if (const Result<bool> possible = can_write(path); !possible) {
-      return report(possible.error());
-    }
+  if (const Result<bool> possible = can_write_all({command.table, command.json}); !possible) {
+    return report(possible.error());
   }
-  const volatile std::sig_atomic_t* const interrupts = catch_interrupts();
-  Result<std::unique_ptr<TuningRun>> tuning = TuningRun::create(*network, *settings);
-  if (!tuning) {
-    return report(tuning.error());
-  }
-  const temper_status status = (*tuning)->run(interrupts);
-  return finish(command, **tuning, status, *interrupts != 0);
+  return run_and_finish(*network, *settings, started_ns,
+                        [&command](const TuningRun& tuned, temper_status status, bool interrupted) {
+                          return finish(command, tuned, status, interrupted);
+                        });
 }
 
 void add_options(CLI::App* command, TuneCommand* options) {
-  add_network_argument(*command, &options->network);
-  command->add_option("--budget", options->budget,
-                      "time for the whole run: 500ms, 20s, 5m (60s unless trials are limited)");
-  command->add_option("--trials", options->trials, "trials of the whole run at most")
-      ->transform(whole_number(1, UINT32_MAX));
-  command->add_option("--trials-per-workload", options->trials_per_workload, "trials of each workload at most")
-      ->transform(whole_number(1, UINT32_MAX));
+  add_run_options(*command, options);
   command->add_option("--searcher", options->searcher, "auto, grid, random or annealing")
       ->check(CLI::IsMember(searcher_names()))
       ->capture_default_str();
-  command->add_option("--workers", options->workers, "processes that build side by side (CPUs - 1)")
-      ->transform(whole_number(1, 256));
-  command->add_option("--threads", options->threads, "threads that a kernel may use")
-      ->transform(whole_number(1, 1024))
-      ->capture_default_str();
-  command->add_option("--history", options->history, "where results are kept (in the user's data folder)")
-      ->type_name("FILE");
   command->add_option("--table", options->table, "where the tuned table goes (beside the history)")->type_name("FILE");
   command->add_option("--early-stopping", options->early_stopping, "trials without improvement that end a workload")
       ->transform(whole_number(1, UINT32_MAX));
@@ -243,11 +197,6 @@ void add_options(CLI::App* command, TuneCommand* options) {
       ->transform(whole_number(1, kMaxSamples));
   command->add_option("--min-repeat-ms", options->min_repeat_ms, "a sample repeats the kernel until it lasts this long")
       ->check(real_number(0.001, 10000.0));
-  command->add_option("--seed", options->seed, "makes a run repeatable as far as the clock allows")
-      ->transform(whole_number(0, UINT64_MAX))
-      ->capture_default_str();
-  command->add_option("--json", options->json, "write the result as JSON ('-': standard output)")->type_name("FILE|-");
-  command->add_flag("--quiet", options->quiet, "no progress");
 }
 
 }  // namespace

@@ -86,15 +86,9 @@ Result<std::vector<MeasuredTime>> measured_times(const std::string& path) {
   }
   const HistoryRecords records = read_records(*source);
   for (const HistoryRecord& record : records.trials) {
-    const TrialView view = trial_of(record);
-    if (view.trial.outcome() != TEMPER_OUTCOME_OK || view.trial.median_ns() == 0) {
-      continue;
+    if (const std::optional<MeasuredTime> time = measured_time(record)) {
+      times.push_back(*time);
     }
-    MeasuredTime time{view.trial.workload(), {}, static_cast<double>(view.trial.median_ns())};
-    for (const format::KnobValue& knob : view.knobs) {
-      time.knobs.push_back({knob.id(), knob.value()});
-    }
-    times.push_back(std::move(time));
   }
   return times;
 }
