@@ -30,3 +30,12 @@ void say_ratio(uint64_t part, uint64_t whole) {
                            (char)('0' + thousandths % 10), 0};
   board_print(decimals);
 }
+
+bool say_failure(const char* what, const char* reason) {
+  board_print("FAILED: ");
+  board_print(what);
+  board_print(": ");
+  board_print(reason);
+  board_print("\n");
+  return false;
+}

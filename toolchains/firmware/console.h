@@ -3,6 +3,7 @@
 #ifndef TEMPER_TOOLCHAINS_FIRMWARE_CONSOLE_H
 #define TEMPER_TOOLCHAINS_FIRMWARE_CONSOLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -17,6 +18,8 @@ void say_number(uint64_t number);
 void say(const char* before, uint64_t number, const char* after);
 /// part / whole with three decimals; "-" when whole is 0.
 void say_ratio(uint64_t part, uint64_t whole);
+/// "FAILED: what: reason". Returns false.
+bool say_failure(const char* what, const char* reason);
 
 #ifdef __cplusplus
 }

@@ -22,15 +22,6 @@ extern const temper_pack TEMPER_PACK;
 static alignas(64) unsigned char pool[TEMPER_POOL_BYTES];
 static size_t arena_bytes;
 
-static bool say_failure(const char* what, const char* reason) {
-  board_print("FAILED: ");
-  board_print(what);
-  board_print(": ");
-  board_print(reason);
-  board_print("\n");
-  return false;
-}
-
 OWN_FRAME static bool check_port(const temper_port* port) {
   temper_port_report report;
   const temper_status status = temper_check_port(port, TEMPER_PORT_FREE_BLOCK, pool, &report);

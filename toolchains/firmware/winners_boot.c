@@ -14,15 +14,6 @@ enum { kAlignment = 64 };
 static alignas(kAlignment) unsigned char pool[TEMPER_POOL_BYTES];
 static size_t pool_used;
 
-static bool say_failure(const char* what, const char* reason) {
-  board_print("FAILED: ");
-  board_print(what);
-  board_print(": ");
-  board_print(reason);
-  board_print("\n");
-  return false;
-}
-
 /// NULL when the pool is too small.
 static void* take(size_t bytes) {
   const size_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
