@@ -407,6 +407,7 @@ void add_build_command(CLI::App& app, int* exit_code) {
       ->type_name("DIR");
   command->add_option("--pack-bytes", options->pack_bytes, "limit of kernels and pack data: 65536, 64k, 1m")
       ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1}, UINT64_MAX))
       ->capture_default_str()
       ->type_name("BYTES");
   command->add_option("--profile", options->profile, "lookup: winners only; tuner; learning: with the model's learner")

@@ -56,6 +56,7 @@ TEST_CASE("build refuses what it cannot do, and says what to do") {
   CHECK(build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", out, "--profile", "lookup"}).exit_code == 2);
   CHECK(build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", out, "--profile", "all"}).exit_code == 2);
   CHECK(build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", out, "--pack-bytes", "much"}).exit_code == 2);
+  CHECK(build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", out, "--pack-bytes", "0"}).exit_code == 2);
   CHECK(build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", out, "--max-trials", "0"}).exit_code == 2);
   CHECK(build(folder, {"--target", "cortex-m4", "ds_cnn", "-o", out, "--budget", "soon"}).exit_code == 2);
   CHECK(!fs::exists(out));
