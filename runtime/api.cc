@@ -101,8 +101,8 @@ void open_history(temper_context* t, Span<uint8_t> buffer) {
   }
   t->config = config;
   const uint64_t target_hash = config->target_hash == 0 ? hash_name(pack.target()) : config->target_hash;
-  new (&t->fingerprint) Fingerprint(
-      make_fingerprint(target_hash, config->facts, config->core_type, 0, pack.pack_hash(), pack.feature_version()));
+  new (&t->fingerprint) Fingerprint(make_fingerprint(target_hash, config->facts, config->core_type, config->driver,
+                                                     pack.pack_hash(), pack.feature_version()));
   new (&t->spaces)
       CurrentSpace(&pack, &config->facts, {static_cast<int32_t*>(parts.scratch), static_cast<Interval*>(parts.scratch)},
                    config->defaults);

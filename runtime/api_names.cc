@@ -2,7 +2,8 @@
 #include "temper/temper.h"
 
 const char* temper_source_name(temper_source source) {
-  static const char* const kNames[TEMPER_SOURCE_COUNT] = {"history", "table", "default"};
+  static const char* const kNames[TEMPER_SOURCE_COUNT] = {"history", "table", "class table", "nearest shape",
+                                                          "default"};
   return static_cast<uint32_t>(source) < TEMPER_SOURCE_COUNT ? kNames[source] : "unknown";
 }
 

@@ -61,13 +61,6 @@ uint32_t compare(const Fingerprint& a, const Fingerprint& b) {
   return bits;
 }
 
-const char* fingerprint_field_name(uint32_t bit) {
-  static constexpr const char* kName[] = {"target", "core type", "cores",  "threads", "vector width", "caches",
-                                          "clock",  "copy rate", "driver", "pack",    "features",     "clock policy"};
-  static_assert(sizeof kName / sizeof kName[0] == kFingerprintFieldCount, "one name per field");
-  return bit < kFingerprintFieldCount ? kName[bit] : "unknown";
-}
-
 Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, uint32_t core_type, uint32_t driver,
                              uint32_t pack_hash, uint16_t feature_version) {
   Fingerprint made(target_hash, core_type, 0, 0, 0, 0, 0, 0, 0, 0, 0, driver, pack_hash, feature_version, 0, 0);
@@ -86,3 +79,10 @@ Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, ui
 }
 
 }  // namespace temper
+
+const char* temper_fingerprint_field(uint32_t bit) {
+  static constexpr const char* kName[] = {"target", "core type", "cores",  "threads", "vector width", "caches",
+                                          "clock",  "copy rate", "driver", "pack",    "features",     "clock policy"};
+  static_assert(sizeof kName / sizeof kName[0] == temper::kFingerprintFieldCount, "one name per field");
+  return bit < temper::kFingerprintFieldCount ? kName[bit] : "unknown";
+}

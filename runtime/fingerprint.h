@@ -33,9 +33,6 @@ uint32_t compare(const Fingerprint& a, const Fingerprint& b);
 /// themselves.
 inline constexpr uint32_t kFingerprintDecisive = kFingerprintTarget | kFingerprintCoreType | kFingerprintThreads |
                                                  kFingerprintVector | kFingerprintDriver | kFingerprintPack;
-/// Short name of one field by bit index ("target", "core type", ...).
-const char* fingerprint_field_name(uint32_t bit);
-
 Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, uint32_t core_type, uint32_t driver,
                              uint32_t pack_hash, uint16_t feature_version);
 

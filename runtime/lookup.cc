@@ -47,7 +47,7 @@ Lookup::Lookup(Arena& arena, const PackView& pack, CurrentSpace* spaces, const F
     tables_ = reader_->open(arena, tables);
   }
   for (uint32_t i = 0; notes_ != nullptr && i < workload_count; ++i) {
-    new (&notes_[i]) WorkloadNote{0, 0, 0, TEMPER_MISS_UNKNOWN_WORKLOAD, 0, {}};
+    new (&notes_[i]) WorkloadNote{0, 0, 0, TEMPER_MISS_UNKNOWN_WORKLOAD, 0, 0, Known::kNothing, 0, {}};
   }
 }
 
@@ -117,7 +117,8 @@ Status Lookup::find(uint32_t workload, Config* config, temper_answer* answer) co
   const WorkloadNote& own = notes_[workload];
   const Space& space = spaces_->select(workload);
   Status status;
-  answer->fingerprint_fields = own.fingerprint_fields;
+  answer->table = UINT32_MAX;
+  answer->fingerprint_fields[TEMPER_SOURCE_HISTORY] = own.fingerprint_fields;
   temper_miss missed = static_cast<temper_miss>(own.miss);
   if (missed == TEMPER_MISS_UNKNOWN_WORKLOAD && history_ != HistoryState::kWhole) {
     missed = history_ == HistoryState::kAbsent ? TEMPER_MISS_ABSENT : TEMPER_MISS_DAMAGED;
@@ -135,6 +136,7 @@ Status Lookup::find(uint32_t workload, Config* config, temper_answer* answer) co
     }
     answer->missed[TEMPER_SOURCE_TABLE] = missed;
     if (missed != TEMPER_MISS_NONE) {
+      answer->missed[TEMPER_SOURCE_CLASS_TABLE] = answer->missed[TEMPER_SOURCE_NEAREST] = TEMPER_MISS_ABSENT;
       answer->source = TEMPER_SOURCE_DEFAULT;
       status = spaces_->find_default(workload, config);
     }

@@ -31,14 +31,25 @@ enum WorkloadFlag : uint8_t {
   kDefaultFailed = 1u << 4,  ///< it is not run again: it failed, or crashed twice
 };
 
+/// What a note's config is.
+enum class Known : uint8_t {
+  kNothing = 0,
+  kNearest,    ///< committed for another shape, legal for this one
+  kElsewhere,  ///< committed for this workload where a decisive field of the fingerprint differs: a hint
+  kCommit      ///< valid here
+};
+
 /// What is known of one workload.
 struct WorkloadNote {
   uint32_t default_time;  ///< compact; of the commit, before it of the default's trial; 0: unknown
   uint32_t tuned_time;    ///< compact; of the commit
   uint16_t fingerprint_fields;
-  uint8_t miss;   ///< temper_miss; none: there is a commit, and it is valid here
-  uint8_t flags;  ///< WorkloadFlag
-  Config config;  ///< of the commit
+  uint8_t miss;        ///< temper_miss of the history; none: there is a commit, and it is valid here
+  uint8_t flags;       ///< WorkloadFlag
+  uint16_t ratio_q15;  ///< kElsewhere, kCommit: tuned over default time as committed; 0: it kept the default
+  Known known;
+  uint8_t distance;  ///< kNearest: of the shapes, in steps of 1/4 of a log2
+  Config config;
 };
 
 class Lookup {

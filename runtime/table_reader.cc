@@ -32,12 +32,12 @@ temper_miss find_in_table(const OpenTable& table, const PackView& pack, const Sp
   }
   const uint32_t fields = compare(table.view.fingerprint(), here);
   if ((fields & kFingerprintDecisive) != 0) {
-    answer->fingerprint_fields |= fields;
+    answer->fingerprint_fields[TEMPER_SOURCE_TABLE] |= static_cast<uint16_t>(fields);
     return TEMPER_MISS_FINGERPRINT;
   }
   const temper_miss miss = translate(pack, space, entry.template_id, entry.template_version, entry.knobs, config);
   if (miss == TEMPER_MISS_NONE) {
-    answer->fingerprint_fields |= fields;
+    answer->fingerprint_fields[TEMPER_SOURCE_TABLE] = static_cast<uint16_t>(fields);
     answer->default_ns = entry.default_ns;
     answer->tuned_ns = entry.tuned_ns;
   }
@@ -50,6 +50,7 @@ temper_miss find_in_tables(const void* opened, uint32_t table_count, const PackV
   temper_miss miss = TEMPER_MISS_ABSENT;
   for (uint32_t i = 0; i < table_count && miss != TEMPER_MISS_NONE; ++i) {
     miss = find_in_table(tables[i], pack, space, here, config, answer);
+    answer->table = miss == TEMPER_MISS_NONE ? i : answer->table;
   }
   return miss;
 }

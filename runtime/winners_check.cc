@@ -1,6 +1,5 @@
 // The self-check of temper/winners.h: the small integers and the digest of runtime/check.h, in C.
 #include "runtime/check.h"
-#include "runtime/fingerprint.h"
 #include "temper/winners.h"
 
 void temper_check_fill(temper_tensor which, float* tensor, size_t elements) {
@@ -8,5 +7,3 @@ void temper_check_fill(temper_tensor which, float* tensor, size_t elements) {
 }
 
 uint32_t temper_check_digest(const float* output, size_t elements) { return temper::digest({output, elements}); }
-
-const char* temper_fingerprint_field(uint32_t bit) { return temper::fingerprint_field_name(bit); }

@@ -64,7 +64,7 @@ std::string fingerprint_fields_text(uint32_t fields) {
   std::string text;
   for (uint32_t bit = 0; bit < kFingerprintFieldCount; ++bit) {
     if ((fields >> bit & 1u) != 0) {
-      text += std::string(text.empty() ? "" : ", ") + fingerprint_field_name(bit);
+      text += std::string(text.empty() ? "" : ", ") + temper_fingerprint_field(bit);
     }
   }
   return text;

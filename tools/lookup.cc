@@ -40,7 +40,7 @@ std::string missed_text(const temper_answer& answer) {
     text += text.empty() ? "" : ", ";
     text += std::string(temper_source_name(static_cast<temper_source>(source))) + ": " + temper_miss_name(miss);
     if (miss == TEMPER_MISS_FINGERPRINT) {
-      text += " (" + fingerprint_fields_text(answer.fingerprint_fields) + ")";
+      text += " (" + fingerprint_fields_text(answer.fingerprint_fields[source]) + ")";
     }
   }
   return text.empty() ? "-" : text;
@@ -116,16 +116,17 @@ nlohmann::ordered_json found_json(const Network& network, const HostDevice& devi
     for (const auto& [knob, value] : found.workload.config) {
       config[knob] = value;
     }
-    root["workloads"].push_back({{"name", found.workload.name},
-                                 {"operator", found.workload.operator_name},
-                                 {"shape", found.workload.shape},
-                                 {"count", found.workload.count},
-                                 {"source", found.workload.source},
-                                 {"missed", missed},
-                                 {"fingerprint_fields", fingerprint_fields_text(found.answer.fingerprint_fields)},
-                                 {"default_us", static_cast<double>(found.answer.default_ns) * 1e-3},
-                                 {"tuned_us", static_cast<double>(found.answer.tuned_ns) * 1e-3},
-                                 {"config", config}});
+    root["workloads"].push_back(
+        {{"name", found.workload.name},
+         {"operator", found.workload.operator_name},
+         {"shape", found.workload.shape},
+         {"count", found.workload.count},
+         {"source", found.workload.source},
+         {"missed", missed},
+         {"fingerprint_fields", fingerprint_fields_text(found.answer.fingerprint_fields[TEMPER_SOURCE_HISTORY])},
+         {"default_us", static_cast<double>(found.answer.default_ns) * 1e-3},
+         {"tuned_us", static_cast<double>(found.answer.tuned_ns) * 1e-3},
+         {"config", config}});
   }
   return root;
 }

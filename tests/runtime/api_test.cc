@@ -291,7 +291,7 @@ TEST_CASE("a history of another target is a miss that names the field") {
   const temper_answer answer = answer_of(caller.init());
   CHECK(answer.source == TEMPER_SOURCE_DEFAULT);
   CHECK(answer.missed[TEMPER_SOURCE_HISTORY] == TEMPER_MISS_FINGERPRINT);
-  CHECK(answer.fingerprint_fields == kFingerprintTarget);
+  CHECK(answer.fingerprint_fields[TEMPER_SOURCE_HISTORY] == kFingerprintTarget);
 }
 
 TEST_CASE("a clock or copy rate that changed is told but the record still counts") {
@@ -305,7 +305,7 @@ TEST_CASE("a clock or copy rate that changed is told but the record still counts
   caller.config.facts.value[TEMPER_FACT_CLOCK_KHZ] /= 2;
   const temper_answer answer = answer_of(caller.init());
   CHECK(answer.source == TEMPER_SOURCE_HISTORY);
-  CHECK(answer.fingerprint_fields == kFingerprintClock);
+  CHECK(answer.fingerprint_fields[TEMPER_SOURCE_HISTORY] == kFingerprintClock);
 }
 
 TEST_CASE("a record whose variant a later pack lacks is a miss that says so") {

@@ -91,11 +91,11 @@ TEST_CASE("facts out of range are clamped") {
 TEST_CASE("every field has a name of its own") {
   std::set<std::string> names;
   for (uint32_t bit = 0; bit < kFingerprintFieldCount; ++bit) {
-    names.insert(fingerprint_field_name(bit));
+    names.insert(temper_fingerprint_field(bit));
   }
   CHECK(names.size() == kFingerprintFieldCount);
   CHECK(names.count("unknown") == 0);
-  CHECK(std::string(fingerprint_field_name(kFingerprintFieldCount)) == "unknown");
+  CHECK(std::string(temper_fingerprint_field(kFingerprintFieldCount)) == "unknown");
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST_CASE("of several commits of a workload the last that is valid here answers"
   frames.fingerprint(kElsewhere);
   frames.commit(1, 4, 1, 12);
   CHECK(frames.answer().value[kToyTile] == 2);
-  CHECK(frames.answer().fingerprint_fields == 0);
+  CHECK(frames.answer().fingerprint_fields[TEMPER_SOURCE_HISTORY] == 0);
   frames.commit(0, 4, 1, 12);
   CHECK(frames.answer().value[kToyTile] == 4);
 }

@@ -60,6 +60,9 @@ typedef struct temper_facts {
   int32_t value[TEMPER_FACT_COUNT];
 } temper_facts;
 
+/// Name of one field of a fingerprint by bit number: "target", "core type", ...
+const char* temper_fingerprint_field(uint32_t bit);
+
 #ifdef __cplusplus
 }
 #endif

@@ -29,13 +29,15 @@ typedef struct temper_table {
 } temper_table;
 
 /// What a firmware pays for only where its config points to it: the code that reads tuned tables, the learner of the
-/// `learning` profile, and the search for the default where facts are probed. Opaque.
+/// `learning` profile, the search for the default where facts are probed, and borrowing from other shapes. Opaque.
 typedef struct temper_table_functions temper_table_functions;
 extern const temper_table_functions temper_table_reader;
 typedef struct temper_learning_functions temper_learning_functions;
 extern const temper_learning_functions temper_learning;
 typedef struct temper_default_functions temper_default_functions;
 extern const temper_default_functions temper_probed_defaults;
+typedef struct temper_nearest_functions temper_nearest_functions;
+extern const temper_nearest_functions temper_nearest_shape;
 
 /// One more memory of the board (tightly coupled, external), besides the one lent to temper_tune_start.
 typedef struct temper_memory {
@@ -53,11 +55,14 @@ typedef struct temper_config {
   const temper_learning_functions* learning;   ///< &temper_learning; NULL: the analytic prior alone guides the search
   const temper_default_functions* defaults;    ///< &temper_probed_defaults where the pack is for machines that are
                                                ///< probed; NULL: it tells the default of each workload
+  const temper_nearest_functions* nearest;     ///< &temper_nearest_shape; NULL: no config is borrowed
   const temper_memory* memories;  ///< number 1 and on of those that plans name; TEMPER_FACT_MEMORIES is count + 1
   uint32_t memory_count;
   uint32_t max_trials;   ///< trials remembered of one workload (history included), 1 to 2^24; bounds the arena
   uint64_t target_hash;  ///< identifies the target's name; part of the fingerprint; 0: FNV-1a of the pack's target
   uint32_t core_type;    ///< class of the core (temper_linux_core_type, CPUID, MIDR), 0: unknown; likewise
+  uint32_t driver;       ///< what else results depend on and facts do not tell: the revision of a board or a driver;
+                         ///< another number makes old results hints; 0: none
   uint64_t seed;
 } temper_config;
 
@@ -125,7 +130,9 @@ temper_status temper_tune_stop(temper_context* t);
 /// Where an answer came from, in the order of looking.
 typedef enum temper_source {
   TEMPER_SOURCE_HISTORY = 0,
-  TEMPER_SOURCE_TABLE,
+  TEMPER_SOURCE_TABLE,        ///< a tuned table of this device
+  TEMPER_SOURCE_CLASS_TABLE,  ///< a tuned table of its class: the same target and vectors, another core, pack, ...
+  TEMPER_SOURCE_NEAREST,      ///< what was committed for the nearest shape, where it is legal for this one
   TEMPER_SOURCE_DEFAULT,
   TEMPER_SOURCE_COUNT
 } temper_source;
@@ -145,8 +152,11 @@ typedef enum temper_miss {
 typedef struct temper_answer {
   temper_source source;
   temper_miss missed[TEMPER_SOURCE_COUNT];  ///< for each source before `source`
-  uint32_t fingerprint_fields;              ///< bit per field that differed (runtime/fingerprint.h), 0 when none
-  uint64_t default_ns;                      ///< as recorded; 0 when unknown
+  /// For each source up to `source`: in which fields its device differs from this one, a bit for each
+  /// (temper_fingerprint_field); 0: in none, or it knows nothing of the workload.
+  uint16_t fingerprint_fields[TEMPER_SOURCE_COUNT];
+  uint32_t table;       ///< index of the table that answered; UINT32_MAX: none did
+  uint64_t default_ns;  ///< as recorded; 0 when unknown
   uint64_t tuned_ns;
   uint8_t knob_count;
   int32_t value[TEMPER_MAX_KNOBS];  ///< in the order of the template's knobs

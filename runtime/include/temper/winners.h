@@ -74,9 +74,6 @@ temper_status temper_winners_plan(const temper_winners_view* view, uint32_t inde
 /// baked, or n is out of range; then, where plan->packed_bytes is not 0, pack it once with temper_pack_constant.
 const void* temper_winners_constant(const temper_winners_view* view, uint32_t index, uint32_t occurrence);
 
-/// Name of one field of temper_winners_view::fingerprint_fields by bit number: "target", "core type", ...
-const char* temper_fingerprint_field(uint32_t bit);
-
 /// A self-check without data: fills a tensor with the integers of which temper_winner::digest knows the output ...
 void temper_check_fill(temper_tensor which, float* tensor, size_t elements);
 /// ... and computes the digest of an output.
