@@ -15,6 +15,7 @@
 #include "tools/commands.h"
 #include "tools/duration.h"
 #include "tools/exit_code.h"
+#include "tools/history_journal.h"
 #include "tools/history_records.h"
 #include "tools/host_device.h"
 #include "tools/json_output.h"
@@ -51,7 +52,7 @@ Result<std::vector<MeasuredTime>> read_prior(const BuildCommand& command) {
   std::vector<MeasuredTime> same_target, all;
   const uint64_t target_hash = target_hash_of(command.target);
   for (const std::string& path : command.prior) {
-    const Result<HistorySource> source = read_history(path);
+    const Result<HistorySource> source = read_history_and_journals(path);
     if (!source) {
       return source.error();
     }

@@ -2,6 +2,7 @@
 
 #include "runtime/table_view.h"
 #include "tools/history_file.h"
+#include "tools/history_journal.h"
 #include "tools/history_source.h"
 #include "tools/whole_file.h"
 
@@ -55,7 +56,7 @@ void ConfigSource::offer(const FrameView& frame) {
 
 Result<bool> ConfigSource::open_history(const std::string& path) {
   const Result<HistorySource> source =
-      path.empty() ? Result<HistorySource>(Error{TEMPER_NOT_FOUND, ""}) : read_history(path);
+      path.empty() ? Result<HistorySource>(Error{TEMPER_NOT_FOUND, ""}) : read_history_and_journals(path);
   if (!source) {
     return source.error().code == TEMPER_NOT_FOUND ? Result<bool>(true) : source.error();
   }

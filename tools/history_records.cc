@@ -1,8 +1,8 @@
 #include "tools/history_records.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <set>
 
 namespace temper {
 namespace {
@@ -31,7 +31,9 @@ class RecordReader {
   explicit RecordReader(HistoryRecords* out) : out_(*out) {}
 
   void visit(const FrameView& frame) {
-    const bool follows = next_sequence_ == frame.sequence || out_.frames == 0;
+    // A torn frame whose missing bytes were zeros is whole again once a file is filled up behind it; the next has its
+    // number then.
+    const bool follows = next_sequence_ == frame.sequence || next_sequence_ == frame.sequence + 1 || out_.frames == 0;
     if (!follows) {
       lost_before_ = true;
       out_.lost_frames += frame.sequence > next_sequence_ ? frame.sequence - next_sequence_ : 1;
@@ -46,8 +48,10 @@ class RecordReader {
 
   /// `whole`: nothing is missing at the end.
   void finish(bool whole) {
-    if (whole) {
+    if (whole && intent_) {
+      const size_t before = out_.open_intents.size();
       end_intent();
+      out_.open_at_end = out_.open_intents.size() > before;
     }
   }
 
@@ -78,30 +82,29 @@ class RecordReader {
 
   bool take_fingerprint(const FrameView& frame) {
     Fingerprint fingerprint{};
-    const bool readable = read_fingerprint(frame, &fingerprint).ok();
-    const auto same = [&](const Fingerprint& known) {
-      return std::memcmp(&known, &fingerprint, sizeof fingerprint) == 0;
-    };
-    const auto known = std::find_if(out_.fingerprints.begin(), out_.fingerprints.end(), same);
-    ordinals_.push_back(static_cast<size_t>(known - out_.fingerprints.begin()));
-    if (readable && known == out_.fingerprints.end()) {
+    if (!read_fingerprint(frame, &fingerprint).ok()) {
+      out_.ordinals.push_back(HistoryRecords::kUnreadable);
+      return false;
+    }
+    const std::string bytes(reinterpret_cast<const char*>(&fingerprint), sizeof fingerprint);
+    const auto [known, fresh] = by_bytes_.emplace(bytes, out_.fingerprints.size());
+    if (fresh) {
       out_.fingerprints.push_back(fingerprint);
     }
-    if (!readable) {
-      ordinals_.back() = kUnreadable;
-    }
-    return readable;
+    out_.ordinals.push_back(known->second);
+    return true;
   }
 
   /// Which fingerprint a record's ordinal means. Where frames are missing an ordinal may count another one than it did
   /// when it was written; only the last one seen is certain, for writers refer to the last one they wrote.
   std::optional<size_t> resolve(uint16_t ordinal) const {
-    const bool certain = ordinal < ordinals_.size() && (!lost_before_ || ordinal + 1u == ordinals_.size());
-    return certain && ordinals_[ordinal] != kUnreadable ? std::optional(ordinals_[ordinal]) : std::nullopt;
+    const bool certain = ordinal < out_.ordinals.size() && (!lost_before_ || ordinal + 1u == out_.ordinals.size());
+    return certain && out_.ordinals[ordinal] != HistoryRecords::kUnreadable ? std::optional(out_.ordinals[ordinal])
+                                                                            : std::nullopt;
   }
 
   void note_order(uint64_t key) {
-    if (std::find(out_.order.begin(), out_.order.end(), key) == out_.order.end()) {
+    if (ordered_.insert(key).second) {
       out_.order.push_back(key);
     }
   }
@@ -176,7 +179,7 @@ class RecordReader {
     const Intent intent = std::move(*intent_);
     intent_.reset();
     note_order(intent.workload);
-    if (ordinals_.empty() || ordinals_.back() == kUnreadable) {
+    if (out_.ordinals.empty() || out_.ordinals.back() == HistoryRecords::kUnreadable) {
       ++out_.orphans;
       return;
     }
@@ -186,7 +189,7 @@ class RecordReader {
     const format::Trial trial(intent.workload, 0, 0, 0, intent.template_id, intent.template_version, 0,
                               TEMPER_OUTCOME_CRASHED, 0, static_cast<uint8_t>(intent.knobs.size()), is_default ? 1 : 0,
                               0);
-    HistoryRecord record{ordinals_.back(), std::vector<uint8_t>(sizeof trial)};
+    HistoryRecord record{out_.ordinals.back(), std::vector<uint8_t>(sizeof trial)};
     std::memcpy(record.payload.data(), &trial, sizeof trial);
     const auto* const knobs = reinterpret_cast<const uint8_t*>(intent.knobs.data());
     record.payload.insert(record.payload.end(), knobs, knobs + intent.knobs.size() * sizeof(format::KnobValue));
@@ -194,10 +197,9 @@ class RecordReader {
     out_.trials.push_back(std::move(record));
   }
 
-  static constexpr size_t kUnreadable = SIZE_MAX;
-
   HistoryRecords& out_;
-  std::vector<size_t> ordinals_;  ///< by ordinal: which of the fingerprints
+  std::map<std::string, size_t> by_bytes_;  ///< fingerprints that were seen
+  std::set<uint64_t> ordered_;              ///< what out_.order holds
   std::map<uint64_t, std::vector<format::KnobValue>> defaults_;
   std::optional<Intent> intent_;
   uint32_t next_sequence_ = 0;
@@ -234,9 +236,12 @@ HistoryRecords read_records(const HistorySource& source) {
   HistoryRecords records;
   RecordReader reader(&records);
   const ScanReport report = scan_history(source, [&reader](const FrameView& frame) { reader.visit(frame); });
-  reader.finish(!source.damaged);
+  reader.finish(!source.damaged && !source.in_use);
   records.damaged_bytes = report.damaged_bytes;
   records.used_bytes = report.end_offset;
+  records.lost_frames += source.joined.lost_frames;
+  records.unreadable += source.joined.unreadable;
+  records.orphans += source.joined.orphans;
   return records;
 }
 

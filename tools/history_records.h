@@ -39,6 +39,9 @@ struct HistoryRecords {
   /// Of `trials`: those that are no records but intents never closed, with no frame missing behind them. They say what
   /// the device itself would write at its next start: crashed.
   std::vector<size_t> open_intents;
+  bool open_at_end = false;      ///< the last of them is the last thing that was begun
+  std::vector<size_t> ordinals;  ///< by ordinal of the fingerprint frames: which of `fingerprints`, or kUnreadable
+  static constexpr size_t kUnreadable = SIZE_MAX;
 
   uint32_t frames = 0;         ///< whole ones
   uint32_t damaged_bytes = 0;  ///< neither frame nor padding nor erased

@@ -249,7 +249,9 @@ bool resembles_history(std::string_view contents) {
 }
 
 ScanReport scan_history(const HistorySource& source, const std::function<void(const FrameView& frame)>& visit) {
-  return scan_as(source.form, source.bytes, visit).report;
+  ScanReport report = scan_as(source.form, source.bytes, visit).report;
+  report.damaged_bytes += source.joined.damaged_bytes;
+  return report;
 }
 
 void tell_remarks(const HistorySource& source) {

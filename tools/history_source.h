@@ -16,12 +16,19 @@ namespace temper {
 
 enum class HistoryForm : uint8_t { kFile, kConsoleLog, kFlashImage };
 
+/// What was lost in the parts of a source that was joined of several (tools/history_journal.h).
+struct JoinLosses {
+  uint32_t damaged_bytes = 0, lost_frames = 0, unreadable = 0, orphans = 0;
+};
+
 struct HistorySource {
   std::string path;
   HistoryForm form = HistoryForm::kFile;
-  uint64_t offset = 0;               ///< where it begins in a flash image
-  std::vector<uint8_t> bytes;        ///< frames; padding and erased bytes between and behind them may be left in
-  bool damaged = false;              ///< a dump that lines are missing of: what they held is not in `bytes`
+  uint64_t offset = 0;         ///< where it begins in a flash image
+  std::vector<uint8_t> bytes;  ///< frames; padding and erased bytes between and behind them may be left in
+  bool damaged = false;        ///< a dump that lines are missing of: what they held is not in `bytes`
+  bool in_use = false;  ///< somebody appends to it now: an intent at its end is a trial that goes on, not a crash
+  JoinLosses joined;
   std::vector<std::string> remarks;  ///< sentences for the user, without the path
 };
 

@@ -10,6 +10,7 @@
 #include "schedules/network.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/history_journal.h"
 #include "tools/json_output.h"
 #include "tools/option_values.h"
 #include "tools/text_table.h"
@@ -42,7 +43,10 @@ bool has_identifier(const char* data, size_t bytes, const char* identifier) {
 
 Result<Inspection> inspect_as_history(const std::string& path, std::string_view contents,
                                       std::optional<uint64_t> offset) {
-  const Result<HistorySource> source = parse_history(path, contents, offset);
+  Result<HistorySource> source = parse_history(path, contents, offset);
+  if (source && !offset) {
+    source = with_journals(std::move(*source));
+  }
   if (!source) {
     return source.error();
   }

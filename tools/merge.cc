@@ -11,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/history_file.h"
+#include "tools/history_journal.h"
 #include "tools/history_merge.h"
 #include "tools/history_source.h"
 #include "tools/json_output.h"
@@ -68,7 +69,7 @@ Result<Input> read_table_input(const std::string& path, std::vector<uint64_t> wo
   return input;
 }
 
-Result<Input> read_input(const std::string& path, std::optional<uint64_t> offset) {
+Result<Input> read_input(const std::string& path, std::optional<uint64_t> offset, HistoryLock lock) {
   size_t bytes = 0;
   Result<std::vector<uint64_t>> words = read_whole_file(path, &bytes);
   if (!words) {
@@ -78,7 +79,10 @@ Result<Input> read_input(const std::string& path, std::optional<uint64_t> offset
   if (!offset && is_table(contents)) {
     return read_table_input(path, std::move(*words), bytes);
   }
-  const Result<HistorySource> source = parse_history(path, contents, offset);
+  Result<HistorySource> source = parse_history(path, contents, offset);
+  if (source && !offset) {
+    source = with_journals(std::move(*source), lock);
+  }
   if (!source) {
     const bool foreign = source.error().code == TEMPER_BAD_DATA && !offset && !resembles_history(contents);
     return foreign ? Error{TEMPER_BAD_DATA, path + ": is neither a history nor a tuned table; nothing else is merged"}
@@ -100,7 +104,9 @@ Result<Input> read_input(const std::string& path, std::optional<uint64_t> offset
 Result<std::vector<Input>> read_inputs(const MergeCommand& command) {
   std::vector<Input> inputs;
   for (const std::string& path : command.files) {
-    Result<Input> input = read_input(path, command.offset);
+    std::error_code none;
+    const bool ours = fs::equivalent(path, command.output, none);
+    Result<Input> input = read_input(path, command.offset, ours ? HistoryLock::kOurs : HistoryLock::kElsewhere);
     if (!input) {
       return input.error();
     }
@@ -178,7 +184,7 @@ Result<bool> may_replace(const std::string& output, std::vector<Input>* inputs, 
                                                     ": is an input of another form than the result; name another "
                                                     "output"};
   }
-  Result<Input> old = read_input(output, std::nullopt);
+  Result<Input> old = read_input(output, std::nullopt, HistoryLock::kOurs);
   const bool same_kind =
       old && old->table.has_value() == (*inputs)[0].table.has_value() && old->form == HistoryForm::kFile;
   if (same_kind) {
@@ -191,19 +197,6 @@ Result<bool> may_replace(const std::string& output, std::vector<Input>* inputs, 
   }
   return Error{TEMPER_INVALID_ARGUMENT,
                output + ": exists and holds what the result would not; name it as an input too, or another output"};
-}
-
-/// Keeps others from appending to the output while it is read and replaced.
-Result<HistoryFile> lock_output(const std::string& output) {
-  std::error_code none;
-  if (!fs::is_regular_file(output, none)) {
-    return HistoryFile();
-  }
-  Result<HistoryFile> file = open_history_to_append(output);
-  if (!file && file.error().code == TEMPER_BUSY) {
-    return Error{TEMPER_BUSY, output + ": another temper appends to it; wait for it, or name another output"};
-  }
-  return file;
 }
 
 nlohmann::ordered_json inputs_json(const std::vector<Input>& inputs) {
@@ -226,7 +219,7 @@ nlohmann::ordered_json inputs_json(const std::vector<Input>& inputs) {
 }
 
 Result<Merged> merge_to_file(const MergeCommand& command) {
-  const Result<HistoryFile> lock = lock_output(command.output);
+  const Result<HistoryFile> lock = hold_history(command.output);  // while it is read and replaced
   if (!lock) {
     return lock.error();
   }

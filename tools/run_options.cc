@@ -80,7 +80,9 @@ int run_and_finish(const Network& network, TuningSettings settings, uint64_t sta
     return report(run.error());
   }
   const temper_status status = (*run)->run(interrupts);
-  return finish(**run, status, *interrupts != 0);
+  const int exit_code = finish(**run, status, *interrupts != 0);
+  (*run)->close_history();
+  return exit_code;
 }
 
 Error port_error(const TuningRun& run) {

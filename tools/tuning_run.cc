@@ -78,30 +78,43 @@ Result<bool> TuningRun::open_history() {
   if (!history_file_.warning.empty()) {
     progress_->say("temper: warning: " + history_file_.warning);
   }
+  for (const std::string& note : history_file_.notes) {
+    progress_->say("temper: " + note);
+  }
   history_buffer_.resize(kHistoryBufferBytes / sizeof(uint32_t) + 1);
   const Span<uint8_t> buffer{reinterpret_cast<uint8_t*>(history_buffer_.data()),
                              history_buffer_.size() * sizeof(uint32_t)};
   ScanReport scanned{};
+  const auto count = [](void* self, const FrameView& frame) {
+    static_cast<TuningRun*>(self)->known_trials_ += frame.type == FrameType::kTrial ? 1 : 0;
+  };
   if (history_file_.storage() != nullptr) {  // once to count what must be remembered, once more to remember it
-    const auto count = [](void* self, const FrameView& frame) {
-      static_cast<TuningRun*>(self)->known_trials_ += frame.type == FrameType::kTrial ? 1 : 0;
-    };
     const Status status = history_.open(history_file_.storage(), buffer, this, count, &scanned);
     if (status == TEMPER_BAD_VERSION || status == TEMPER_BAD_DATA) {
       return history_error(path, status.code());
     }
   }
+  if (history_file_.known) {
+    scan_history(*history_file_.known, [&](const FrameView& frame) { count(this, frame); });
+  }
   const Status placed = place_tuner(known_trials_);
   if (!placed.ok()) {
     return Error{placed.code(), std::string("the tuner could not be set up: ") + temper_status_name(placed.code())};
   }
-  if (history_file_.storage() == nullptr) {
-    return true;
+  if (history_file_.known) {  // the journal holds their fingerprints, and nothing else yet
+    scanned = scan_history(*history_file_.known, [this](const FrameView& frame) { on_frame(frame); });
+  } else if (history_file_.storage() != nullptr) {
+    const auto visit = [](void* self, const FrameView& frame) { static_cast<TuningRun*>(self)->on_frame(frame); };
+    static_cast<void>(history_.open(history_file_.storage(), buffer, this, visit, &scanned));
   }
-  const auto visit = [](void* self, const FrameView& frame) { static_cast<TuningRun*>(self)->on_frame(frame); };
-  static_cast<void>(history_.open(history_file_.storage(), buffer, this, visit, &scanned));
   tell_history(scanned);
   return true;
+}
+
+void TuningRun::close_history() {
+  for (const std::string& note : temper::close_history(&history_file_)) {
+    progress_->say("temper: " + note);
+  }
 }
 
 Status TuningRun::place_tuner(uint32_t known_trials) {
@@ -150,8 +163,8 @@ void TuningRun::on_event(const TunerEvent& event) {
     committed_now_.insert(event.workload);
   }
   if (event.kind == TunerEvent::Kind::kStorageLost && history_file_.warning.empty()) {
-    history_file_.warning = history_file_.path + " can no longer be written (" +
-                            temper_status_name(history_.failure().code()) +
+    const std::string& lost = history_file_.journal.empty() ? history_file_.path : history_file_.journal;
+    history_file_.warning = lost + " can no longer be written (" + temper_status_name(history_.failure().code()) +
                             "); further results are kept in memory only";
     progress_->say("temper: warning: " + history_file_.warning);
   }

@@ -30,7 +30,7 @@ struct TuningSettings {
 
 class TuningRun {
  public:
-  /// TEMPER_INVALID_ARGUMENT, TEMPER_BUSY, TEMPER_BAD_VERSION or TEMPER_BAD_DATA (the history), TEMPER_PORT_ERROR
+  /// TEMPER_INVALID_ARGUMENT, TEMPER_BAD_VERSION or TEMPER_BAD_DATA (the history), TEMPER_PORT_ERROR
   /// (workers).
   static Result<std::unique_ptr<TuningRun>> create(const Network& network, const TuningSettings& settings);
   TuningRun(const TuningRun&) = delete;
@@ -39,6 +39,9 @@ class TuningRun {
   /// Tunes until the budget is spent or *interrupts becomes non-zero; then what is known is confirmed. Returns the
   /// tuner's last status.
   temper_status run(const volatile std::sig_atomic_t* interrupts);
+
+  /// Lets go of the history and joins what other processes left beside it. The last call but those that report.
+  void close_history();
 
   TuneReport report() const;
   /// What was committed, by this run or before, as the bytes of a tuned table.

@@ -6,6 +6,7 @@
 #include "runtime/table_view.h"
 #include "schedules/pack_reduction.h"
 #include "tools/fingerprint_json.h"
+#include "tools/history_journal.h"
 #include "tools/history_records.h"
 #include "tools/history_source.h"
 #include "tools/whole_file.h"
@@ -106,7 +107,8 @@ Result<bool> add_file(const std::string& path, BakeSources* all) {
   if (bytes >= 8 && std::memcmp(data + 4, format::TunedTableIdentifier(), 4) == 0) {
     return add_table(path, {data, bytes}, all);
   }
-  const Result<HistorySource> source = parse_history(path, std::string_view(data, bytes));
+  Result<HistorySource> source = parse_history(path, std::string_view(data, bytes));
+  source = source ? with_journals(std::move(*source)) : source;
   if (!source) {
     return source.error();
   }

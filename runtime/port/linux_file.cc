@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -61,8 +62,9 @@ temper_status read_file(void* self, uint32_t offset, void* to, uint32_t bytes) {
 temper_status program_file(void* self, uint32_t offset, const void* from, uint32_t bytes) {
   const auto* file = static_cast<const temper_linux_file*>(self);
   struct stat info;
-  if (!file->writable || fstat(file->descriptor, &info) != 0 || info.st_size != static_cast<off_t>(offset)) {
-    return TEMPER_STORAGE_ERROR;  // not ours to write, or somebody without the lock has changed the file
+  if (!file->writable || fstat(file->descriptor, &info) != 0 || info.st_size != static_cast<off_t>(offset) ||
+      info.st_nlink == 0) {
+    return TEMPER_STORAGE_ERROR;  // not ours to write, changed by somebody without the lock, or deleted under us
   }
   const uint8_t* at = static_cast<const uint8_t*>(from);
   while (bytes != 0) {
@@ -104,8 +106,22 @@ void sync_folder(const char* path) {
   free(copy);
 }
 
-// Checks what was opened and takes the lock. errno tells why it failed.
-temper_status claim(int descriptor, bool writable, struct stat* info) {
+// A reader that asks whether anybody appends holds the lock for a moment: that is no reason to give up.
+temper_status lock(int descriptor) {
+  constexpr int kTries = 5;
+  constexpr long kPauseNs = 2000000;
+  for (int i = 1; flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++i) {
+    if (errno != EINTR && (errno != EWOULDBLOCK || i == kTries)) {
+      return status_of(errno);
+    }
+    const struct timespec pause = {0, kPauseNs};
+    nanosleep(&pause, nullptr);
+  }
+  return TEMPER_OK;
+}
+
+// Checks what was opened and takes the lock. errno tells why it failed; ESTALE: the path names another file by now.
+temper_status claim(int descriptor, const char* path, bool writable, struct stat* info) {
   if (fstat(descriptor, info) != 0) {
     return status_of(errno);
   }
@@ -113,10 +129,43 @@ temper_status claim(int descriptor, bool writable, struct stat* info) {
     errno = EINVAL;
     return TEMPER_STORAGE_ERROR;
   }
-  if (writable && flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    return status_of(errno);
+  if (!writable) {
+    return TEMPER_OK;
   }
-  return TEMPER_OK;
+  const temper_status status = lock(descriptor);
+  struct stat named;
+  if (status == TEMPER_OK &&
+      (stat(path, &named) != 0 || named.st_ino != info->st_ino || named.st_dev != info->st_dev)) {
+    errno = ESTALE;
+    return TEMPER_STORAGE_ERROR;
+  }
+  // What was there before the lock was ours may have grown since.
+  return status == TEMPER_OK && fstat(descriptor, info) != 0 ? status_of(errno) : status;
+}
+
+// The descriptor, or -1 with *status and errno.
+int open_and_claim(const char* path, bool writable, struct stat* info, temper_status* status) {
+  constexpr int kTries = 100;  // replaced or deleted between open and lock: as often in a row as nobody does it
+  for (int i = 0; i < kTries; ++i) {
+    // O_NONBLOCK: opening a pipe by mistake must not hang.
+    const int flags = O_CLOEXEC | O_NONBLOCK | (writable ? O_RDWR | O_CREAT : O_RDONLY);
+    const int descriptor = open(path, flags, 0644);
+    if (descriptor < 0) {
+      *status = status_of(errno);
+      return -1;
+    }
+    *status = claim(descriptor, path, writable, info);
+    if (*status == TEMPER_OK) {
+      return descriptor;
+    }
+    const int error = errno;
+    close(descriptor);
+    errno = error;
+    if (error != ESTALE) {
+      return -1;
+    }
+  }
+  return -1;
 }
 
 }  // namespace
@@ -129,20 +178,17 @@ temper_status temper_linux_file_open(const char* path, temper_linux_access acces
   }
   *out = nullptr;
   const bool writable = access == TEMPER_LINUX_APPEND;
-  // O_NONBLOCK: opening a pipe by mistake must not hang.
-  const int flags = O_CLOEXEC | O_NONBLOCK | (writable ? O_RDWR | O_CREAT : O_RDONLY);
-  const int descriptor = open(path, flags, 0644);
-  if (descriptor < 0) {
-    return status_of(errno);
-  }
   struct stat info;
-  temper_status status = claim(descriptor, writable, &info);
-  auto* file = status == TEMPER_OK ? static_cast<temper_linux_file*>(malloc(sizeof(temper_linux_file))) : nullptr;
+  temper_status status = TEMPER_STORAGE_ERROR;
+  const int descriptor = open_and_claim(path, writable, &info, &status);
+  if (descriptor < 0) {
+    return status;
+  }
+  auto* file = static_cast<temper_linux_file*>(malloc(sizeof(temper_linux_file)));
   if (file == nullptr) {
-    const int error = errno;
     close(descriptor);
-    errno = error;
-    return status == TEMPER_OK ? TEMPER_NO_MEMORY : status;
+    errno = ENOMEM;
+    return TEMPER_NO_MEMORY;
   }
   if (writable && info.st_size == 0) {
     sync_folder(path);

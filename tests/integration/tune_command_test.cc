@@ -279,15 +279,63 @@ TEST_CASE("a history that fills up is told once and tuning goes on in memory") {
   CHECK(read_history(folder.history).trials == kept.trials + 4);
 }
 
-TEST_CASE("a history that another process appends to is an environment error") {
-  const Folder folder = prepared("busy", kClassicConvolution);
+TEST_CASE("three runs at once on one history: each goes on, and every trial of each is in it at the end") {
+  const Folder folder = prepared("three_at_once");
+  Command first(folder.path, {"tune", folder.network, "--budget", "5m", "--history", folder.history, "--json",
+                              folder.path + "/json", "--quiet"});
+  wait_for_trials(&first, folder.history);
+  const std::string second_folder = scratch_folder("three_at_once_second");
+  const std::string third_folder = scratch_folder("three_at_once_third");
+  Command second(second_folder, {"tune", folder.network, "--trials", "30", "--history", folder.history, "--table",
+                                 second_folder + "/table", "--json", second_folder + "/json"});
+  Command third(third_folder, {"collect", folder.network, "--trials", "20", "--history", folder.history, "--json",
+                               third_folder + "/json", "--quiet"});
+  const CommandResult told = second.wait();
+  CAPTURE(told.err);
+  CHECK(told.exit_code == 0);
+  const size_t note = told.err.find("another process appends to " + folder.history);
+  CHECK(note != std::string::npos);
+  CHECK(told.err.find("another process appends", note + 1) == std::string::npos);
+  CHECK(third.wait().exit_code == 0);
+  first.send_signal(SIGINT);
+  CHECK(first.wait().exit_code == 130);
+  uint32_t trials = 0;
+  for (const std::string& of : {folder.path, second_folder, third_folder}) {
+    trials += Json::parse(read_text(of + "/json"))["trials"].get<uint32_t>();
+  }
+  const CommandResult seen = run_temper(folder.path, {"inspect", folder.history, "--json", "-"});
+  CHECK(json_of(seen)["trials"] == trials);  // also of a journal that is not joined yet
+  const CommandResult next =
+      run_temper(folder.path, {"tune", folder.network, "--trials", "4", "--history", folder.history, "--quiet"});
+  CHECK(next.exit_code == 0);
+  CHECK(read_history(folder.history).trials == trials + 4);
+  CHECK_FALSE(std::filesystem::exists(folder.history + ".1.journal"));
+  CHECK_FALSE(std::filesystem::exists(folder.history + ".2.journal"));
+}
+
+TEST_CASE(
+    "what a killed second run had measured is joined by the next start, and so is what a killed first left open") {
+  const Folder folder = prepared("killed_second", kClassicConvolution);
+  const std::string other = scratch_folder("killed_second_other"), journal = folder.history + ".1.journal";
   Command first(folder.path, {"tune", folder.network, "--budget", "5m", "--history", folder.history, "--quiet"});
   wait_for_trials(&first, folder.history);
-  const std::string other = scratch_folder("busy_other");
-  const CommandResult second =
-      run_temper(other, {"tune", folder.network, "--trials", "2", "--history", folder.history});
-  CHECK(second.exit_code == 4);
-  CHECK(second.err.find("another temper") != std::string::npos);
+  Command second(other, {"collect", folder.network, "--budget", "5m", "--history", folder.history, "--quiet"});
+  wait_for_trials(&second, journal);
+  second.send_signal(SIGKILL);
+  CHECK(second.wait().signal_number == SIGKILL);
+  const uint32_t left = read_history(journal).trials;
+  CHECK(left > 0);
+  first.send_signal(SIGKILL);
+  CHECK(first.wait().signal_number == SIGKILL);
+  const uint32_t trials = read_history(folder.history).trials;
+  const CommandResult next =
+      run_temper(folder.path, {"tune", folder.network, "--trials", "4", "--history", folder.history});
+  CHECK(next.exit_code == 0);
+  CHECK(next.err.find("was joined with 1 journal: ") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(journal));
+  const HistoryContents all = read_history(folder.history);
+  CHECK(all.trials >= trials + left + 4);
+  CHECK(all.trials <= trials + left + 4 + 2);  // what the two had begun became crashed trials
 }
 
 TEST_CASE("a foreign file as history is refused and left as it is") {

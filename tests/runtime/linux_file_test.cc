@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 
@@ -89,6 +90,47 @@ TEST_CASE("one appender at a time: a second one, in this process or another, is 
     CHECK(OpenFile(path, TEMPER_LINUX_READ).status == TEMPER_OK);
   }
   CHECK(in_child([&] { return static_cast<int>(OpenFile(path, TEMPER_LINUX_APPEND).status); }) == TEMPER_OK);
+}
+
+TEST_CASE("a file that is deleted under its appender takes nothing more: what it took would be lost in silence") {
+  const TestFolder folder;
+  const std::string path = folder / "history";
+  OpenFile file(path, TEMPER_LINUX_APPEND);
+  REQUIRE(file.status == TEMPER_OK);
+  REQUIRE(file.program(0, "abc") == TEMPER_OK);
+  REQUIRE(unlink(path.c_str()) == 0);
+  CHECK(file.program(3, "d") == TEMPER_STORAGE_ERROR);
+  OpenFile another(path, TEMPER_LINUX_APPEND);
+  CHECK(another.status == TEMPER_OK);
+  CHECK(another.program(0, "abc") == TEMPER_OK);
+}
+
+TEST_CASE("who gets the lock holds the file that the path names, however often holders replace it") {
+  const TestFolder folder;
+  const std::string path = folder / "history", other = folder / "other";
+  constexpr int kRounds = 400;
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int i = 0; i < kRounds; ++i) {
+      const OpenFile held(path, TEMPER_LINUX_APPEND);
+      if (held.status == TEMPER_OK) {
+        std::ofstream(other) << "abc";
+        (void)rename(other.c_str(), path.c_str());
+      }
+    }
+    _exit(0);
+  }
+  int held_count = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    OpenFile held(path, TEMPER_LINUX_APPEND);
+    if (held.status == TEMPER_OK) {
+      ++held_count;
+      CHECK(held.program(static_cast<uint32_t>(content(path).size()), "d") == TEMPER_OK);
+    }
+  }
+  CHECK(held_count > 0);
+  int state = -1;
+  REQUIRE(waitpid(child, &state, 0) == child);
 }
 
 TEST_CASE("a process that is killed leaves no lock behind and keeps its frames") {

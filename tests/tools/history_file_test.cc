@@ -60,14 +60,19 @@ TEST_CASE("folders are made on the way to a new history") {
   CHECK(fs::exists(path));
 }
 
-TEST_CASE("a history in use elsewhere is busy, not a reason to write to memory") {
+TEST_CASE("a history that another appends to gets a journal, and cannot be held") {
   const std::string path = (scratch("busy") / "net.history").string();
   const Result<HistoryFile> first = open_history_to_append(path);
   REQUIRE(first);
   const Result<HistoryFile> second = open_history_to_append(path);
-  REQUIRE_FALSE(second.ok());
-  CHECK(second.error().code == TEMPER_BUSY);
-  CHECK(second.error().message.find(path) != std::string::npos);
+  REQUIRE(second);
+  CHECK(second->journal == path + ".1.journal");
+  CHECK(second->warning.empty());
+  CHECK(second->storage() != nullptr);
+  const Result<HistoryFile> third = hold_history(path);
+  REQUIRE_FALSE(third.ok());
+  CHECK(third.error().code == TEMPER_BUSY);
+  CHECK(third.error().message.find(path) != std::string::npos);
 }
 
 TEST_CASE("a place that cannot be written leaves the history in memory with one sentence why") {

@@ -22,7 +22,8 @@ typedef enum temper_linux_access {
 } temper_linux_access;
 
 /// `capacity_bytes`, at most 2^31, is how far the file may grow. errno tells more when the status is not TEMPER_OK:
-/// TEMPER_BUSY: another process or object appends to it. TEMPER_NOT_FOUND: the file or its folder does not exist.
+/// TEMPER_BUSY: another process or object appends to it. A file that is deleted or replaced while it is held takes
+/// nothing more (TEMPER_STORAGE_ERROR). TEMPER_NOT_FOUND: the file or its folder does not exist.
 /// TEMPER_STORAGE_FULL, TEMPER_STORAGE_ERROR (no permission, read-only, no regular file, I/O error), TEMPER_NO_MEMORY,
 /// TEMPER_INVALID_ARGUMENT.
 temper_status temper_linux_file_open(const char* path, temper_linux_access access, uint32_t capacity_bytes,
