@@ -41,11 +41,11 @@ Status check_version(const FrameView& header) {
 
 // Tells foreign bytes from what power cuts leave of the very first frame: torn headers, one behind the other, filled up
 // with zeros on a file. A file system may also leave zeros instead of a header; on flash a bit may be half programmed,
-// that is still 1.
-bool could_be_torn_header(uint32_t offset, uint32_t torn_start, uint8_t byte, bool flash) {
+// that is still 1, also in the padding of `unit`.
+bool could_be_torn_header(uint32_t offset, uint32_t torn_start, uint8_t byte, bool flash, uint32_t unit) {
   const uint32_t position = offset - torn_start;
   if (position >= kHeaderFrame) {
-    return flash && byte == 0;
+    return flash && position < round_up(kHeaderFrame, unit);
   }
   const uint8_t expected = kFirstFrame[position];
   return flash ? (byte & expected) == expected
@@ -64,16 +64,15 @@ uint32_t torn_extent(const uint8_t* at, uint32_t available) {
 struct Gap {
   void skip_unit(uint32_t offset, const uint8_t* at, uint32_t available) {
     if (offset >= end) {
-      torn_start = offset;
+      torn_start = header_due ? end : offset;  // any unit may be missing, the first one too
     }
     for (uint32_t i = 0; i < unit && i < available; ++i) {
       if (flash && at[i] == kErased) {
         continue;
       }
       damaged_bytes += at[i] != 0 && at[i] != kErased ? 1u : 0u;
-      const bool headless = offset == torn_start && at[0] == kErased;
-      foreign = foreign || headless || !could_be_torn_header(offset + i, torn_start, at[i], flash);
-      end = max(end, offset + unit);
+      foreign = foreign || !could_be_torn_header(offset + i, torn_start, at[i], flash, unit);
+      end = max(end, header_due && !foreign ? torn_start + round_up(kHeaderFrame, unit) : offset + unit);
     }
     if (at[0] == kFrameMagic) {
       end = max(end, offset + round_up(torn_extent(at, available), unit));
@@ -81,6 +80,7 @@ struct Gap {
   }
 
   bool flash;
+  bool header_due;  // on flash, and no frame was seen: what is torn is a header
   uint32_t unit;
   bool foreign;         // something was neither a frame nor part of a header
   uint32_t end;         // behind everything that is not erased, and where torn frames were to end
@@ -175,7 +175,7 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
                      ScanReport* report) {
   const uint32_t unit = storage_->program_bytes;
   uint32_t sequence = 0;
-  Gap gap{storage_->erase_bytes != 0, unit, false, 0, 0, 0};
+  Gap gap{storage_->erase_bytes != 0, storage_->erase_bytes != 0, unit, false, 0, 0, 0};
   for (uint32_t offset = 0; offset < limit;) {
     // Only a torn or damaged header may precede the first frame: a history inside a foreign file is not ours to extend.
     if (gap.foreign && report->frames == 0 && offset > round_up(kHeaderFrame, unit)) {
@@ -202,6 +202,7 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
       visit(context, frame);
     }
     ++report->frames;
+    gap.header_due = false;
     sequence = frame.sequence + 1;
     offset += round_up(static_cast<uint32_t>(sizeof header) + header.bytes, unit);
     gap.end = offset;

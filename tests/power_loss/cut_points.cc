@@ -1,0 +1,145 @@
+#include "tests/power_loss/cut_points.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace temper::test {
+namespace {
+
+constexpr size_t kMostFailures = 5;  // told; the rest is of the same kind
+
+}  // namespace
+
+void CutPoints::check(const std::string& where, const std::string& complaint) {
+  if (!complaint.empty() && tally_.failures.size() < kMostFailures) {
+    tally_.failures.push_back(where + ": " + complaint);
+  }
+}
+
+uint64_t CutPoints::seed_of(uint32_t operation, uint32_t tear) const {
+  return choice_.seed * 0x100000001B3u + operation * 64 + tear;
+}
+
+void CutPoints::run(const std::vector<Stage>& stages) {
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const Stage& stage = stages[i];
+    const std::string where = "stage " + std::to_string(i);
+    SimFlash flash(shape_, image_, choice_.seed);
+    const BootResult result = life_.boot(stage, &flash);
+    check(where, flash.faults().empty() ? "" : flash.faults().front());
+    check(where, result.status == TEMPER_OK && !result.memory_only ? "" : "is not completed even without a cut");
+    reference_trials_ = result.trials;
+    tally_.trials += result.trials;
+    cut_boot(stage, {image_, diary_, 0, 0, where}, flash, result, choice_.every, choice_.again_depth);
+
+    image_ = flash.image();
+    for (const Promise& promise : result.promises) {
+      diary_.write(promise);
+    }
+    const ReadHistory history = read_history(shape_, image_);
+    check(where + " without a cut", diary_.complaint(history, stage.device));
+    check_second_boot(stage, image_, where + " without a cut");
+    diary_.forget_dropped(history);
+    tally_.generations = history.generation;
+  }
+  for (const uint32_t erases : image_.erases) {
+    tally_.erases += erases;
+  }
+}
+
+// Cuts the boot that made these operations. `every` 0: at one of them, at random.
+void CutPoints::cut_boot(const Stage& stage, const Situation& before, const SimFlash& flash, const BootResult& result,
+                         uint32_t every, uint32_t depth) {
+  const std::vector<Operation>& operations = flash.operations();
+  const uint32_t count = static_cast<uint32_t>(operations.size());
+  if (count == 0) {
+    return;
+  }
+  CutSeries series(shape_, before.image, operations);
+  DeviceDiary diary = before.diary;
+  uint32_t written = 0, trials = before.stage_trials;
+  const uint32_t only = every == 0 ? dice_.below(count) : count;
+  for (uint32_t at = 0; at < count && tally_.failures.size() < kMostFailures; ++at) {
+    for (; written < result.promises.size() && result.promises[written].operations <= at; ++written) {
+      diary.write(result.promises[written]);
+      trials += result.promises[written].is_commit ? 0 : 1;
+    }
+    const bool idle = operations[at].kind == OperationKind::kSync && !shape_.cached && !shape_.is_file();
+    const bool chosen = every == 0 ? at == only : every == 1 || dice_.below(every) == 0;
+    if (idle || !chosen) {
+      continue;
+    }
+    const uint32_t tears = every == 0 ? 1 : choice_.tears;
+    const uint32_t first = dice_.below(static_cast<uint32_t>(Tear::kCount));
+    for (uint32_t i = 0; i < tears; ++i) {
+      const uint32_t tear = (first + i) % static_cast<uint32_t>(Tear::kCount);
+      const std::string where = before.where + ", cut " + std::to_string(before.cuts + 1) + " at operation " +
+                                std::to_string(at) + " torn " + std::to_string(tear) + " seed " +
+                                std::to_string(choice_.seed);
+      recover(stage, {series.cut(at, static_cast<Tear>(tear), seed_of(at, i)), diary, trials, before.cuts + 1, where},
+              depth);
+    }
+  }
+}
+
+void CutPoints::recover(const Stage& stage, Situation cut, uint32_t depth) {
+  ++tally_.cut_points;
+  const ReadHistory torn = read_history(shape_, cut.image);
+  check(cut.where + ", before the next boot", cut.diary.complaint(torn, stage.device));
+  tally_.trials_checked += cut.diary.trial_count();
+
+  SimFlash flash(shape_, cut.image, seed_of(cut.cuts, 63));
+  const BootResult result = life_.boot(stage, &flash);
+  ++tally_.reboots;
+  check(cut.where, flash.faults().empty() ? "" : flash.faults().front());
+  check(cut.where, result.memory_only ? "the history took no more" : "");
+  DeviceDiary diary = cut.diary;
+  for (const Promise& promise : result.promises) {
+    diary.write(promise);
+  }
+  const ReadHistory after = read_history(shape_, flash.image());
+  tally_.trials_checked += diary.trial_count();
+  check(cut.where + ", after the next boot", diary.complaint(after, stage.device));
+  check_quarantine(cut.where, torn.open_intents(), result, after, stage.device);
+  if (stage.kind == StageKind::kTune) {
+    check(cut.where, result.status == TEMPER_OK && result.committed == life_.workload_count() ? "" : "not completed");
+    check(cut.where, cut.stage_trials + result.trials <= reference_trials_ + cut.cuts
+                         ? ""
+                         : "more trials than without a cut: " + std::to_string(cut.stage_trials + result.trials));
+    check_second_boot(stage, flash.image(), cut.where);
+  }
+  for (uint32_t i = 0; depth > 0 && i < choice_.again; ++i) {
+    cut_boot(stage, cut, flash, result, 0, depth - 1);
+  }
+}
+
+// What was being tried when power failed is tried no more: it counts as a crash, but for a default, which is given a
+// second chance. Of an intent of which a bit reads as it likes nothing is asked.
+void CutPoints::check_quarantine(const std::string& where, const std::vector<ReadRecord>& open,
+                                 const BootResult& result, const ReadHistory& after, uint32_t device) {
+  for (const ReadRecord& intent : open) {
+    if (!intent.steady) {
+      continue;
+    }
+    const auto crashes = std::count_if(after.trials.begin(), after.trials.end(), [&](const ReadRecord& trial) {
+      return trial.device == device && trial.workload == intent.workload && trial.knobs == intent.knobs &&
+             trial.outcome == TEMPER_OUTCOME_CRASHED;
+    });
+    check(where, crashes != 0 ? "" : "an open intent is no crash: " + text_of(intent));
+    const bool tried = !is_default(intent.knobs) && result.executed.count({intent.workload, intent.knobs}) != 0;
+    check(where, tried ? "what was in quarantine was tried again: " + text_of(intent) : "");
+  }
+}
+
+void CutPoints::check_second_boot(const Stage& stage, const StorageImage& image, const std::string& where) {
+  if (stage.kind != StageKind::kTune) {
+    return;
+  }
+  SimFlash flash(shape_, image, 0);
+  const BootResult result = life_.boot(stage, &flash);
+  ++tally_.reboots;
+  const bool nothing = result.trials == 0 && result.executed.empty() && flash.operations().empty();
+  check(where, nothing && flash.faults().empty() ? "" : "the second boot does something");
+}
+
+}  // namespace temper::test
