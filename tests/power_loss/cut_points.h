@@ -12,10 +12,10 @@ namespace temper::test {
 
 /// Which operations of a boot power is cut at.
 struct CutChoice {
-  uint32_t every = 1;          ///< operation, or about that many between two cuts, at random
-  uint32_t tears = 5;          ///< ways to tear each of them
-  uint32_t again = 0;          ///< cuts in the boot behind each cut, at random,
-  uint32_t again_depth = 1;    ///< and so on, so deep
+  uint32_t every = 1;        ///< operation, or about that many between two cuts, at random
+  uint32_t tears = 5;        ///< ways to tear each of them
+  uint32_t again = 0;        ///< cuts in the boot behind each cut, at random,
+  uint32_t again_depth = 1;  ///< and so on, so deep
   uint64_t seed = 1;
 };
 

@@ -66,8 +66,8 @@ bool read_frame(const StorageImage& image, uint32_t offset, uint32_t end, Frame*
     return false;
   }
   const auto loose = image.unsteady.begin() + (image.unsteady.empty() ? 0 : offset);
-  const bool steady = image.unsteady.empty() || std::all_of(loose, loose + kHeaderBytes + bytes,
-                                                            [](uint8_t bits) { return bits == 0; });
+  const bool steady = image.unsteady.empty() ||
+                      std::all_of(loose, loose + kHeaderBytes + bytes, [](uint8_t bits) { return bits == 0; });
   *frame = {at[1], u32(at + 4), steady, at + kHeaderBytes, bytes};
   return true;
 }
@@ -83,7 +83,8 @@ Region read_region(const StorageShape& shape, const StorageImage& image, uint32_
     const uint32_t total = kHeaderBytes + frame.bytes;
     offset += (total + shape.program_bytes - 1) / shape.program_bytes * shape.program_bytes;
     if (!region.valid) {
-      if (frame.type != kHeader || frame.bytes < 8 || u32(frame.payload) != 0x48504D54u || u16(frame.payload + 4) != 1) {
+      if (frame.type != kHeader || frame.bytes < 8 || u32(frame.payload) != 0x48504D54u ||
+          u16(frame.payload + 4) != 1) {
         return {};
       }
       region.valid = true;

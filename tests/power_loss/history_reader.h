@@ -1,5 +1,5 @@
-// Reads a history from raw bytes, written from runtime/format/HISTORY.md alone and sharing no code with the runtime: what
-// the suites of cut points believe. Host only.
+// Reads a history from raw bytes, written from runtime/format/HISTORY.md alone and sharing no code with the runtime:
+// what the suites of cut points believe. Host only.
 #pragma once
 
 #include <cstdint>

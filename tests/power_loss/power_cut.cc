@@ -102,9 +102,8 @@ void lose_unsynced(const StorageShape& shape, const std::vector<Operation>& pend
     const uint32_t fate = dice->below(3);
     if (fate == 0) {
       // A unit of 0xFF that was done looks as if it was not: it may be programmed later.
-      const bool looks_erased =
-          !operation.bytes.empty() && std::all_of(operation.bytes.begin(), operation.bytes.end(),
-                                                  [](uint8_t byte) { return byte == 0xFF; });
+      const bool looks_erased = !operation.bytes.empty() && std::all_of(operation.bytes.begin(), operation.bytes.end(),
+                                                                        [](uint8_t byte) { return byte == 0xFF; });
       if (shape.is_file() || !looks_erased) {
         apply(shape, operation, image);
       }

@@ -1,5 +1,5 @@
-// What a power cut leaves: the image behind the first operations of a boot, with the one in progress torn and those that
-// were not synced lost in part. Called by the suites of cut points. Host only.
+// What a power cut leaves: the image behind the first operations of a boot, with the one in progress torn and those
+// that were not synced lost in part. Called by the suites of cut points. Host only.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ enum class StageKind : uint8_t { kTune, kCollect };
 /// What a device is to do from one boot on, until a boot completes it.
 struct Stage {
   StageKind kind;
-  uint32_t device;      ///< its core type; another one is another device
-  uint32_t trials;      ///< of a tuning run: for each workload; of a collecting one: of all
+  uint32_t device;  ///< its core type; another one is another device
+  uint32_t trials;  ///< of a tuning run: for each workload; of a collecting one: of all
   uint64_t seed = 1;
 };
 

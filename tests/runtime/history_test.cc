@@ -315,6 +315,23 @@ TEST_CASE("a half-programmed header on flash is taken for one") {
   CHECK(ScannedHistory(ram.storage()).payloads() == std::vector<Bytes>{{1}});
 }
 
+TEST_CASE("a header on flash of which any byte is missing is taken for a torn one, not for foreign data") {
+  for (uint32_t kept = 1; kept < 8; ++kept) {  // a bit for each unit: cached flash persists them in any order
+    RamStorage ram(8192, 8, 4096);
+    const Bytes header = [] {
+      RamStorage whole(8192, 8, 4096);
+      return ScannedHistory(whole.storage()).status.ok() ? whole.bytes() : Bytes();
+    }();
+    for (uint32_t i = 0; i < 24; ++i) {
+      ram.bytes()[i] = (kept >> i / 8 & 1u) != 0 && i % 3 != 0 ? header[i] : uint8_t{0xFF};
+    }
+    ScannedHistory scanned(ram.storage());
+    CHECK(scanned.status.ok());
+    CHECK(scanned.append(FrameType::kTrial, {1}).ok());
+    CHECK(ScannedHistory(ram.storage()).payloads() == std::vector<Bytes>{{1}});
+  }
+}
+
 TEST_CASE("zeros that a file system left in place of the header are taken for one") {
   for (const uint32_t length : {1u, 19u, 20u}) {
     RamStorage ram(8192, 1, 0);
