@@ -8,6 +8,7 @@ constexpr const char* kTexts[] = {
     "none",
     "structure",
     "version",
+    "checksum",
     "template count",
     "template id twice",
     "dim count",

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "runtime/crc32.h"
 #include "runtime/flatbuffer_check.h"
 #include "runtime/flatbuffers_config.h"
 
@@ -17,7 +18,7 @@ enum TableIndex : uint8_t { kPackTable, kTemplateTable, kKnobTable, kProgramTabl
 constexpr FieldRule kFields[] = {
     // Pack
     scalar_field(2), scalar_field(2), string_field(), scalar_field(4), tables_field(kTemplateTable),
-    tables_field(kWorkloadTable), optional(tables_field(kVariantTable)), optional(vector_field(4, 4)),
+    tables_field(kWorkloadTable), optional(tables_field(kVariantTable)), optional(vector_field(4, 4)), scalar_field(4),
     // Template
     scalar_field(2), scalar_field(2), string_field(), scalar_field(1), tables_field(kKnobTable),
     optional(vector_field(4, 4)), table_field(kProgramTable), optional(table_field(kProgramTable)),
@@ -31,8 +32,8 @@ constexpr FieldRule kFields[] = {
     scalar_field(2), scalar_field(4), scalar_field(8), optional(vector_field(2, 2)),
     // Variant
     scalar_field(1), optional(vector_field(2, 2)), scalar_field(2)};
-constexpr uint8_t kStarts[] = {0, 8, 19, 23, 25, 35, 38};
-static_assert(sizeof kFields / sizeof *kFields == 38, "the last start is the field count");
+constexpr uint8_t kStarts[] = {0, 9, 20, 24, 26, 36, 39};
+static_assert(sizeof kFields / sizeof *kFields == 39, "the last start is the field count");
 constexpr FlatbufferRules kRules = {"TMPK", kFields, kStarts};
 
 constexpr uint32_t kMaxElements = 1u << 29;  // a tensor of f32 stays below 2^31 bytes
@@ -42,7 +43,7 @@ constexpr uint32_t kMaxElements = 1u << 29;  // a tensor of f32 stays below 2^31
 constexpr uint8_t kPlaces[] = {
     TEMPER_TO(PackView::Root, version), TEMPER_TO(PackView::Root, feature_version), TEMPER_TO(PackView::Root, target),
     TEMPER_TO(PackView::Root, pack_hash), TEMPER_TO(PackView::Root, templates), TEMPER_TO(PackView::Root, workloads),
-    TEMPER_TO(PackView::Root, variants), TEMPER_TO(PackView::Root, facts),
+    TEMPER_TO(PackView::Root, variants), TEMPER_TO(PackView::Root, facts), TEMPER_TO(PackView::Root, crc),
     // Template
     TEMPER_TO(TemplateView, id), TEMPER_TO(TemplateView, version), TEMPER_TO(TemplateView, name),
     TEMPER_TO(TemplateView, dim_count), TEMPER_TO(TemplateView, knobs), TEMPER_TO(TemplateView, constants),
@@ -273,7 +274,11 @@ PackFault PackView::verify(const temper_pack& pack, PackView* out) {
   }
   out->kernels_ = pack.kernels;
   read_table(data + flatbuffers::ReadScalar<uint32_t>(data), kPackTable, &out->root_);
-  const PackFault fault = out->root_.version == kPackVersion ? check_semantics(*out, pack) : PackFault::kVersion;
+  PackFault fault = PackFault::kVersion;
+  if (out->root_.version == kPackVersion) {
+    const bool whole = crc32(0, data, pack.data_bytes) == kPackCrc;
+    fault = whole ? check_semantics(*out, pack) : PackFault::kChecksum;
+  }
   if (fault != PackFault::kNone) {
     *out = PackView();
   }

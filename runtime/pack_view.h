@@ -13,6 +13,7 @@
 namespace temper {
 
 inline constexpr uint16_t kPackVersion = 1;
+inline constexpr uint32_t kPackCrc = 0;  ///< of all bytes, by what the crc field holds (schedules/pack_checksum.h)
 inline constexpr uint32_t kMaxFeatures = 48;
 inline constexpr uint32_t kMaxKnobValues = 64;
 inline constexpr uint32_t kShapeOutputs = 14;  ///< grid, workspace, packed tensor, 11 of the pack layout; then memory
@@ -71,6 +72,7 @@ enum class PackFault : uint8_t {
   kNone,
   kStructure,
   kVersion,
+  kChecksum,
   kTemplateCount,
   kTemplateId,
   kDimCount,
@@ -132,6 +134,7 @@ class PackView {
     const char* target;
     Span<const uint32_t> templates, workloads, variants;
     Span<const int32_t> facts;
+    uint32_t crc;  ///< read nowhere: it is the whole that has a checksum
   };
 
  private:

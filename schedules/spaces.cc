@@ -6,6 +6,7 @@
 #include "runtime/flatbuffers_config.h"
 #include "runtime/space.h"
 #include "schedules/fixed_dims.h"
+#include "schedules/pack_checksum.h"
 #include "schedules/pack_reduction.h"
 #include "schedules/reference.h"
 #include "schedules/template_data.h"
@@ -117,7 +118,9 @@ std::vector<Offset<format::Variant>> write_variants(FlatBufferBuilder& builder, 
   return written;
 }
 
+/// All but the checksum.
 std::vector<uint8_t> write_bytes(const Contents& contents, const PackOptions& options, PackParts* parts) {
+  constexpr uint32_t kToBeFilledIn = 1;
   FlatBufferBuilder builder(1 << 14);
   PartCounter counter{builder};
   std::vector<Offset<format::Template>> template_list;
@@ -139,7 +142,7 @@ std::vector<uint8_t> write_bytes(const Contents& contents, const PackOptions& op
                                    : Offset<flatbuffers::Vector<int32_t>>();
   format::FinishPackBuffer(
       builder, format::CreatePack(builder, kPackVersion, kFeatureVersion, target, contents.pack_hash, all_templates,
-                                  all_workloads, all_variants, facts));
+                                  all_workloads, all_variants, facts, kToBeFilledIn));
   counter.add_to(&parts->rest);
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }
@@ -181,7 +184,12 @@ struct OpenPack {
   PackView view;
 };
 
-Result<bool> open_pack(const std::vector<uint8_t>& bytes, OpenPack* out) {
+/// Seals what write_bytes wrote, and opens a copy.
+Result<bool> open_pack(std::vector<uint8_t>* written, OpenPack* out) {
+  if (!seal_pack(written)) {
+    return Error{TEMPER_BAD_DATA, "pack does not verify: structure"};
+  }
+  const std::vector<uint8_t>& bytes = *written;
   out->words.resize(bytes.size() / 8 + 1);
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(out->words.data()));
   const char* reason = nullptr;
@@ -199,7 +207,8 @@ Result<bool> set_default_values(const PackOptions& options, Contents* contents) 
   probed.machine = PackMachine::kProbed;
   PackParts ignored;
   OpenPack pack;
-  if (Result<bool> opened = open_pack(write_bytes(*contents, probed, &ignored), &pack); !opened) {
+  std::vector<uint8_t> bytes = write_bytes(*contents, probed, &ignored);
+  if (Result<bool> opened = open_pack(&bytes, &pack); !opened) {
     return opened;
   }
   std::vector<int32_t> values(pack.view.scratch_values());
@@ -355,7 +364,7 @@ Result<std::vector<uint8_t>> write_pack(const std::vector<NetworkWorkload>& work
   PackParts counted;
   std::vector<uint8_t> bytes = write_bytes(*contents, options, &counted);
   OpenPack opened;
-  if (Result<bool> verified = open_pack(bytes, &opened); !verified) {
+  if (Result<bool> verified = open_pack(&bytes, &opened); !verified) {
     return verified.error();
   }
   if (parts != nullptr) {

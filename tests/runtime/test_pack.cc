@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/flatbuffers_config.h"
+#include "schedules/pack_checksum.h"
 
 namespace temper::test {
 namespace {
@@ -119,6 +120,7 @@ TestPack plain_pack(const std::vector<std::vector<uint16_t>>& knob_values) {
 }
 
 std::vector<uint8_t> build(const TestPack& pack) {
+  constexpr uint32_t kToBeFilledIn = 1;  // the checksum
   FlatBufferBuilder builder;
   std::vector<Offset<format::Template>> templates;
   for (const TestTemplate& t : pack.templates) {
@@ -141,9 +143,11 @@ std::vector<uint8_t> build(const TestPack& pack) {
     facts = builder.CreateVector(pack.facts);
   }
   builder.Finish(format::CreatePack(builder, pack.version, pack.feature_version, target, pack.pack_hash,
-                                    template_vector, workload_vector, variant_vector, facts),
+                                    template_vector, workload_vector, variant_vector, facts, kToBeFilledIn),
                  "TMPK");
-  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+  std::vector<uint8_t> bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
+  (void)seal_pack(&bytes);  // it writes what it is told
+  return bytes;
 }
 
 temper_pack as_pack(const std::vector<uint8_t>& bytes, const temper_kernel* kernels, uint32_t kernel_count) {
