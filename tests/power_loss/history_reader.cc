@@ -48,9 +48,9 @@ struct Frame {
 };
 
 struct Region {
-  bool valid = false;
+  bool has_header = false;
   uint16_t generation = 0;
-  std::vector<Frame> frames;  ///< behind the header
+  std::vector<Frame> frames;  ///< but for headers
 };
 
 bool read_frame(const StorageImage& image, uint32_t offset, uint32_t end, Frame* frame) {
@@ -82,15 +82,11 @@ Region read_region(const StorageShape& shape, const StorageImage& image, uint32_
     }
     const uint32_t total = kHeaderBytes + frame.bytes;
     offset += (total + shape.program_bytes - 1) / shape.program_bytes * shape.program_bytes;
-    if (!region.valid) {
-      if (frame.type != kHeader || frame.bytes < 8 || u32(frame.payload) != 0x48504D54u ||
-          u16(frame.payload + 4) != 1) {
-        return {};
-      }
-      region.valid = true;
-      region.generation = u16(frame.payload + 6);
-    } else {
+    if (frame.type != kHeader) {
       region.frames.push_back(frame);
+    } else if (frame.bytes >= 8 && u32(frame.payload) == 0x48504D54u && u16(frame.payload + 4) == 1) {
+      region.has_header = true;
+      region.generation = u16(frame.payload + 6);
     }
   }
   return region;
@@ -156,27 +152,26 @@ std::vector<ReadRecord> ReadHistory::open_intents() const {
 
 ReadHistory read_history(const StorageShape& shape, const StorageImage& image) {
   const uint32_t size = static_cast<uint32_t>(image.bytes.size());
-  const uint32_t blocks = shape.is_file() ? 1 : size / shape.erase_bytes;
-  std::vector<Region> regions;
-  if (blocks < 2) {
-    regions.push_back(read_region(shape, image, 0, size));
-  } else {
-    const uint32_t half = blocks / 2 * shape.erase_bytes;
-    regions = {read_region(shape, image, 0, half), read_region(shape, image, half, 2 * half)};
+  const uint32_t half = shape.is_file() ? 0 : size / 2 / shape.erase_bytes * shape.erase_bytes;
+  Region regions[2];
+  regions[0] = read_region(shape, image, 0, half == 0 ? size : half);
+  if (half != 0) {
+    regions[1] = read_region(shape, image, half, 2 * half);
   }
-  const Region* chosen = nullptr;
-  for (const Region& region : regions) {
-    const bool newer = chosen != nullptr && static_cast<int16_t>(region.generation - chosen->generation) > 0;
-    chosen = region.valid && (chosen == nullptr || newer) ? &region : chosen;
+  if (regions[0].has_header && regions[0].generation == 0) {
+    regions[0] = read_region(shape, image, 0, size);  // of before there were regions
+    regions[1] = {};
   }
   ReadHistory history;
-  if (chosen == nullptr) {
-    return history;
+  history.present = regions[0].has_header || regions[1].has_header;
+  if (regions[1].has_header) {
+    const int16_t newer = static_cast<int16_t>(regions[1].generation - regions[0].generation);
+    history.region = !regions[0].has_header || newer > 0 ? 1 : 0;
   }
-  history.present = true;
-  history.generation = chosen->generation;
-  history.frames = static_cast<uint32_t>(chosen->frames.size()) + 1;
-  for (const Frame& frame : chosen->frames) {
+  const Region& chosen = regions[history.region];
+  history.generation = chosen.generation;
+  history.frames = static_cast<uint32_t>(chosen.frames.size());
+  for (const Frame& frame : chosen.frames) {
     add_record(frame, &history);
   }
   return history;

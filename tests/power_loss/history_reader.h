@@ -30,7 +30,8 @@ struct ReadRecord {
 };
 
 struct ReadHistory {
-  bool present = false;  ///< some region begins with a header
+  bool present = false;  ///< some region has a header
+  uint32_t region = 0;   ///< which of the two counts
   uint32_t generation = 0;
   uint32_t frames = 0;
   uint32_t names = 0;

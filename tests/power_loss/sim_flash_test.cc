@@ -142,7 +142,7 @@ TEST_CASE("the reader of the suites finds what the runtime wrote") {
   }
   const ReadHistory read = read_history(kShape, flash.image());
   CHECK(read.present);
-  CHECK(read.frames == 5);
+  CHECK(read.frames == 4);
   REQUIRE(read.trials.size() == 1);
   CHECK(read.trials[0].device == 9);
   CHECK(read.trials[0].workload == 77);
