@@ -3,12 +3,15 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 #include "tests/integration/command_run.h"
+#include "tests/power_loss/device_diary.h"
 #include "tests/power_loss/dice.h"
 #include "tests/power_loss/history_reader.h"
 
@@ -79,6 +82,12 @@ int count_calls(const std::string& folder, const std::vector<std::string>& argum
   return std::stoi(count);
 }
 
+void collect_into(const std::string& folder, const std::string& network, const char* seed, const std::string& path) {
+  REQUIRE(run_temper(folder, {"collect", network, "--trials", "6", "--threads", "1", "--seed", seed, "--history", path,
+                              "--quiet"})
+              .exit_code == 0);
+}
+
 /// By workload and config; a default is measured anew by each run.
 using Counts = std::map<std::pair<uint64_t, ReadKnobs>, uint32_t>;
 Counts measured(const ReadHistory& history) {
@@ -101,7 +110,7 @@ TEST_CASE("a tuning run killed at any change of its history leaves what was sync
   const int per_frame = 2;  // it is written, then synced
   const int others = calls - per_frame * static_cast<int>(whole.frames);
   uint32_t killed = 0, checked = 0;
-  for (const Kill& kill : kills(calls, 10, 1)) {
+  for (const Kill& kill : kills(calls, 20, 1)) {
     CAPTURE(kill.at);
     CAPTURE(std::string(kill.how));
     fs::remove(history);
@@ -133,11 +142,8 @@ TEST_CASE("a merge killed at any change of a file leaves its output old or new, 
   const std::string network = folder + "/net.workloads";
   write_text(network, kNetwork);
   const std::string a = folder + "/a.history", b = folder + "/b.history", out = folder + "/out.history";
-  for (const auto& [path, seed] : {std::pair(a, "1"), std::pair(b, "2")}) {
-    REQUIRE(run_temper(folder, {"collect", network, "--trials", "6", "--threads", "1", "--seed", seed, "--history",
-                                path, "--quiet"})
-                .exit_code == 0);
-  }
+  collect_into(folder, network, "1", a);
+  collect_into(folder, network, "2", b);
   fs::copy_file(a, out);
   const std::vector<uint8_t> bytes_a = bytes_of(a), bytes_b = bytes_of(b), old_out = bytes_of(out);
   const std::vector<std::string> merge = {"merge", a, b, "-o", out};
@@ -162,6 +168,56 @@ TEST_CASE("a merge killed at any change of a file leaves its output old or new, 
   CHECK(killed > 0);
   CHECK(kept_old > 0);
   MESSAGE("merge: " << calls << " calls change a file; killed " << killed << " times");
+}
+
+std::set<std::string> trials_in(const std::vector<std::string>& paths) {
+  std::set<std::string> found;
+  for (const std::string& path : paths) {
+    for (const ReadRecord& trial : history_in(path).trials) {
+      found.insert(text_of(trial));
+    }
+  }
+  return found;
+}
+
+TEST_CASE("a run killed while it joins a journal loses nothing of either, and the next one joins it once") {
+  const std::string folder = scratch_folder("killed_join");
+  const std::string network = folder + "/net.workloads";
+  write_text(network, kNetwork);
+  const std::string a = folder + "/a.history", b = folder + "/b.history";
+  const std::string history = folder + "/net.history", journal = history + ".1.journal";
+  collect_into(folder, network, "1", a);
+  collect_into(folder, network, "2", b);
+  const auto restore = [&] {
+    fs::copy_file(a, history, fs::copy_options::overwrite_existing);
+    fs::copy_file(b, journal, fs::copy_options::overwrite_existing);
+  };
+  const std::vector<std::string> tune = {"tune",    network,  "--trials", "2",         "--threads", "1",
+                                         "--quiet", "--seed", "3",        "--history", history};
+  restore();
+  const std::set<std::string> all = trials_in({history, journal});
+  const int calls = count_calls(folder, tune);
+  CHECK(!fs::exists(journal));
+  uint32_t killed = 0, kept = 0;
+  for (const Kill& kill : kills(calls, 12, 3)) {
+    CAPTURE(kill.at);
+    CAPTURE(std::string(kill.how));
+    restore();
+    killed += run_temper(folder, tune, killing(kill.at, kill.how, folder + "/count")).signal_number == SIGKILL ? 1 : 0;
+    kept += fs::exists(journal) ? 1 : 0;
+    const std::set<std::string> left = trials_in({history, journal});
+    CHECK(std::includes(left.begin(), left.end(), all.begin(), all.end()));
+    CHECK(run_temper(folder, tune).exit_code == 0);
+    CHECK(!fs::exists(journal));
+    const std::set<std::string> joined = trials_in({history});
+    CHECK(std::includes(joined.begin(), joined.end(), all.begin(), all.end()));
+    for (const auto& [config, count] : measured(history_in(history))) {
+      CHECK(count <= 2);  // both had measured it
+    }
+  }
+  CHECK(killed > 0);
+  CHECK(kept > 0);
+  MESSAGE("join: " << calls << " calls change a file; killed " << killed << " times");
 }
 
 }  // namespace
