@@ -9,21 +9,21 @@
 namespace temper {
 namespace {
 
-// The first frame, whole: type and length, sequence 0, CRC (tests compare it with the computed one), payload.
+// The first frame of generation 0, whole: type and length, sequence 0, CRC (tests compare it with the computed one),
+// payload.
 constexpr uint8_t kFirstFrame[] = {
     kFrameMagic,          1, 8, 0, 0, 0, 0, 0, 0xA6, 0x53, 0x70, 0x75, 'T', 'M', 'P', 'H', kHistoryVersion & 0xFF,
     kHistoryVersion >> 8, 0, 0,
 };
 constexpr uint32_t kHeaderFrame = sizeof kFirstFrame;
 constexpr uint32_t kHeaderPayload = kHeaderFrame - sizeof(FrameHeader);
+constexpr uint32_t kGenerationAt = 6;  // in its payload
 constexpr uint32_t kErased = 0xFF;
 constexpr uint32_t kMaxStorageBytes = 0x80000000u;  // offsets plus a frame stay below 2^32
 constexpr uint32_t kAlignment = 4;                  // of payloads as visitors see them
 
 uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
-
-uint32_t round_up(uint32_t bytes, uint32_t unit) { return (bytes + unit - 1) & ~(unit - 1); }
 
 uint32_t frame_crc(const uint8_t* frame, uint32_t payload_bytes) {
   const uint32_t crc =
@@ -41,14 +41,15 @@ Status check_version(const FrameView& header) {
 
 // Tells foreign bytes from what power cuts leave of the very first frame: torn headers, one behind the other, filled up
 // with zeros on a file. A file system may also leave zeros instead of a header; on flash a bit may be half programmed,
-// that is still 1, also in the padding of `unit`.
+// that is still 1, also in the padding of `unit`, and the CRC is of any generation.
 bool could_be_torn_header(uint32_t offset, uint32_t torn_start, uint8_t byte, bool flash, uint32_t unit) {
   const uint32_t position = offset - torn_start;
   if (position >= kHeaderFrame) {
     return flash && position < round_up(kHeaderFrame, unit);
   }
   const uint8_t expected = kFirstFrame[position];
-  return flash ? (byte & expected) == expected
+  const bool in_crc = position - offsetof(FrameHeader, crc) < sizeof FrameHeader::crc;
+  return flash ? in_crc || (byte & expected) == expected
                : byte == expected || (byte == 0 && (position != 0 || offset < kHeaderFrame));
 }
 
@@ -112,8 +113,10 @@ bool usable(const temper_storage* storage, Span<uint8_t> buffer) {
     return false;
   }
   const uint32_t unit = storage->program_bytes;
-  return unit != 0 && unit <= kMaxProgramBytes && (unit & (unit - 1)) == 0 && storage->size_bytes % unit == 0 &&
-         storage->size_bytes <= kMaxStorageBytes && buffer.data != nullptr && buffer.size >= history_buffer_bytes(unit);
+  const uint32_t block = storage->erase_bytes;
+  return unit != 0 && (block & ((block - 1) | (unit - 1))) == 0 && unit <= kMaxProgramBytes &&
+         (unit & (unit - 1)) == 0 && storage->size_bytes % unit == 0 && storage->size_bytes <= kMaxStorageBytes &&
+         buffer.data != nullptr && buffer.size >= history_buffer_bytes(unit);
 }
 
 }  // namespace
@@ -130,20 +133,55 @@ Status History::open(const temper_storage* storage, Span<uint8_t> buffer, void* 
   const size_t skip = -reinterpret_cast<uintptr_t>(buffer.data) % kAlignment;
   buffer_ = {buffer.data + skip, buffer.size - kAlignment};
   uint32_t limit = 0;
-  failure_ = find_limit(*storage, &limit);
+  region_bytes_ = storage->size_bytes;
+  failure_ = storage->erase_bytes == 0 ? find_limit(*storage, &limit) : choose_region();
   if (failure_.ok()) {
-    failure_ = scan(context, visit, limit, report);
+    failure_ = scan(context, visit, storage->erase_bytes == 0 ? limit : place_.begin + region_bytes_, report);
   }
-  if (failure_.ok() && report->frames == 0) {
-    uint8_t* payload;
-    failure_ = reserve(&payload);
-    if (failure_.ok()) {
-      std::memcpy(payload, kFirstFrame + sizeof(FrameHeader), kHeaderPayload);
-      failure_ = append_reserved(FrameType::kHeader, kHeaderPayload);
+  if (!failure_.ok()) {
+    storage_ = nullptr;
+  } else if (report->frames == 0) {
+    (void)put_header();
+  }
+  report->end_offset = place_.end;
+  return failure_;
+}
+
+// Where there are two regions, both are read, and the one that counts is told by its header. A header that is damaged
+// does not take its region with it: there is another behind what a compaction moved; and before the first compaction,
+// frames without a header are the only ones.
+Status History::choose_region() {
+  const uint32_t half = (storage_->size_bytes >> 1) & (0u - storage_->erase_bytes);
+  if (half == 0 || storage_->erase == nullptr) {
+    return {};
+  }
+  ScanReport report[2];
+  bool foreign = false;
+  region_bytes_ = half;
+  for (uint32_t i = 0; i < 2; ++i) {
+    place_.begin = i * half;
+    const Status status = scan(nullptr, nullptr, place_.begin + half, &report[i]);
+    foreign = foreign || status == TEMPER_BAD_DATA;
+    if (!status.ok() && status != TEMPER_BAD_DATA) {
+      return status;
     }
   }
-  report->end_offset = end_;
-  return failure_;
+  const uint32_t first = report[0].generation, second = report[1].generation;
+  const bool headless = first == kNoGeneration && second == kNoGeneration;
+  if (headless && foreign) {
+    return TEMPER_BAD_DATA;
+  }
+  if (first == 0) {  // made before there were regions
+    region_bytes_ = storage_->size_bytes;
+    place_.begin = 0;
+    return {};
+  }
+  const bool newer = first == kNoGeneration || static_cast<int16_t>(second - first) > 0;
+  const bool take_second = headless ? report[0].frames == 0 && report[1].frames != 0 : second != kNoGeneration && newer;
+  place_.begin = take_second ? half : 0;
+  second_begin_ = half;
+  generation_ = 1;
+  return {};
 }
 
 Status History::read(uint32_t offset, uint32_t bytes) {
@@ -171,32 +209,48 @@ Status History::load_frame(uint32_t offset, uint32_t limit, uint32_t available, 
   return status;
 }
 
+Status History::read_next(uint32_t* offset, uint32_t limit, FrameView* frame) {
+  const uint32_t unit = storage_->program_bytes;
+  FrameHeader header;
+  const Status status = load_frame(*offset, limit, min(max(unit, sizeof header), limit - *offset), &header);
+  *frame = {};
+  if (status.ok() && header.magic != 0) {
+    *frame = {static_cast<FrameType>(header.type), header.sequence, {buffer_.data + sizeof header, header.bytes}};
+    *offset += frame_bytes(header.bytes, unit);
+  } else {
+    *offset += unit;
+  }
+  return status;
+}
+
+// From the region's begin to `limit`.
 Status History::scan(void* context, void (*visit)(void* context, const FrameView& frame), uint32_t limit,
                      ScanReport* report) {
   const uint32_t unit = storage_->program_bytes;
+  const uint32_t begin = place_.begin;
   uint32_t sequence = 0;
-  Gap gap{storage_->erase_bytes != 0, storage_->erase_bytes != 0, unit, false, 0, 0, 0};
-  for (uint32_t offset = 0; offset < limit;) {
+  Gap gap{storage_->erase_bytes != 0, storage_->erase_bytes != 0, unit, false, begin, 0, 0};
+  for (uint32_t offset = begin; offset < limit;) {
     // Only a torn or damaged header may precede the first frame: a history inside a foreign file is not ours to extend.
-    if (gap.foreign && report->frames == 0 && offset > round_up(kHeaderFrame, unit)) {
+    if (gap.foreign && report->frames == 0 && offset > begin + round_up(kHeaderFrame, unit)) {
       return TEMPER_BAD_DATA;
     }
-    const uint32_t available = min(max(unit, sizeof(FrameHeader)), limit - offset);
-    FrameHeader header;
-    Status status = load_frame(offset, limit, available, &header);
+    const uint32_t at = offset;
+    FrameView frame;
+    Status status = read_next(&offset, limit, &frame);
     if (!status.ok()) {
       return status;
     }
-    if (header.magic == 0) {
-      gap.skip_unit(offset, buffer_.data, available);
-      offset += unit;
+    if (frame.payload.data == nullptr) {
+      gap.skip_unit(at, buffer_.data, min(max(unit, sizeof(FrameHeader)), limit - at));
       continue;
     }
-    const FrameView frame{
-        static_cast<FrameType>(header.type), header.sequence, {buffer_.data + sizeof header, header.bytes}};
-    status = frame.type == FrameType::kHeader ? check_version(frame) : status;
-    if (!status.ok()) {
-      return status;
+    if (frame.type == FrameType::kHeader) {
+      status = check_version(frame);
+      if (!status.ok()) {
+        return status;
+      }
+      report->generation = frame.payload[kGenerationAt] + 256u * frame.payload[kGenerationAt + 1];
     }
     if (visit != nullptr) {
       visit(context, frame);
@@ -204,22 +258,24 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
     ++report->frames;
     gap.header_due = false;
     sequence = frame.sequence + 1;
-    offset += round_up(static_cast<uint32_t>(sizeof header) + header.bytes, unit);
     gap.end = offset;
   }
-  sequence_ = sequence;
-  end_ = min(gap.end, storage_->size_bytes);
-  filler_ = storage_->erase_bytes == 0 && end_ > limit ? end_ - limit : 0;
+  if (report->generation != kNoGeneration) {
+    generation_ = static_cast<uint16_t>(report->generation);
+  }
+  place_.sequence = sequence;
+  place_.end = min(gap.end, begin + region_bytes_);
+  filler_ = storage_->erase_bytes == 0 && place_.end > limit ? place_.end - limit : 0;
   report->damaged_bytes = gap.damaged_bytes;
   return report->frames == 0 && gap.foreign ? TEMPER_BAD_DATA : TEMPER_OK;
 }
 
 Status History::rescan(void* context, void (*visit)(void* context, const FrameView& frame)) {
-  if (storage_ == nullptr || !failure_.ok()) {
+  if (storage_ == nullptr) {
     return failure_;
   }
   ScanReport report{};
-  return scan(context, visit, end_ - filler_, &report);  // comes to the same end
+  return scan(context, visit, place_.end - filler_, &report);  // comes to the same end
 }
 
 Status History::append(FrameType type, Span<const uint8_t> head, Span<const uint8_t> tail) {
@@ -250,39 +306,81 @@ Status History::reserve(uint8_t** payload) {
     return {};
   }
   std::memset(buffer_.data, 0, filler_);
-  const Status status = storage_->program(storage_->self, end_ - filler_, buffer_.data, filler_);
+  const Status status = storage_->program(storage_->self, place_.end - filler_, buffer_.data, filler_);
   filler_ = 0;
   failure_ = status;
   return status;
 }
 
 Status History::append_reserved(FrameType type, uint32_t payload_bytes) {
-  FrameHeader header{kFrameMagic, static_cast<uint8_t>(type), static_cast<uint16_t>(payload_bytes), sequence_, 0};
+  FrameHeader header{kFrameMagic, static_cast<uint8_t>(type), static_cast<uint16_t>(payload_bytes), place_.sequence, 0};
   const uint32_t total = static_cast<uint32_t>(sizeof header) + payload_bytes;
   const uint32_t padded = round_up(total, storage_->program_bytes);
   std::memset(buffer_.data + total, 0, padded - total);
   std::memcpy(buffer_.data, &header, sizeof header);
   header.crc = frame_crc(buffer_.data, payload_bytes);
   std::memcpy(buffer_.data, &header, sizeof header);
-  failure_ = padded > storage_->size_bytes - end_ ? Status(TEMPER_STORAGE_FULL) : write(padded, header.crc);
+  failure_ = padded > room_bytes() ? Status(TEMPER_STORAGE_FULL) : write(padded, header.crc);
   if (failure_.ok()) {
-    end_ += padded;
-    ++sequence_;
+    place_.end += padded;
+    ++place_.sequence;
   }
   return failure_;
 }
 
-// Programs the first `bytes` of the buffer, a frame with this CRC, at end_; looks whether storage kept it, and syncs.
+// Programs the first `bytes` of the buffer, a frame with this CRC, at the end; looks whether storage kept it, and
+// syncs.
 Status History::write(uint32_t bytes, uint32_t crc) {
-  Status status = storage_->program(storage_->self, end_, buffer_.data, bytes);
+  const uint32_t at = place_.end;
+  Status status = storage_->program(storage_->self, at, buffer_.data, bytes);
   FrameHeader header;
   if (status.ok()) {
-    status = load_frame(end_, end_ + bytes, sizeof header, &header);
+    status = load_frame(at, at + bytes, sizeof header, &header);
   }
   if (status.ok() && (header.magic == 0 || header.crc != crc)) {
     status = TEMPER_STORAGE_ERROR;
   }
   return status.ok() ? Status(storage_->sync(storage_->self)) : status;
+}
+
+Status History::put_header() {
+  uint8_t* payload;
+  const Status status = reserve(&payload);
+  if (!status.ok()) {
+    return status;
+  }
+  std::memcpy(payload, kFirstFrame + sizeof(FrameHeader), kHeaderPayload);
+  std::memcpy(payload + kGenerationAt, &generation_, sizeof generation_);
+  return append_reserved(FrameType::kHeader, kHeaderPayload);
+}
+
+// The header's place is left free.
+void History::start_move() {
+  const uint32_t begin = second_begin_ - place_.begin;
+  place_ = {begin, begin + frame_bytes(kHeaderPayload, storage_->program_bytes), 1};
+}
+
+Status History::erase_block(uint32_t block) {
+  failure_ = storage_->erase(storage_->self, place_.begin + block * storage_->erase_bytes);
+  return failure_;
+}
+
+// Every frame behind the header was programmed, read back and synced. The second header is for the case that the first
+// is damaged one day; where power cuts it, the history is no worse.
+Status History::finish_move() {
+  const Place filled = place_;
+  const uint16_t before = generation_;
+  generation_ = static_cast<uint16_t>(generation_ == UINT16_MAX ? 1 : generation_ + 1);
+  place_.end = place_.begin;
+  place_.sequence = 0;
+  const Status status = put_header();
+  place_ = filled;
+  if (!status.ok()) {
+    generation_ = before;
+    return status;
+  }
+  (void)put_header();
+  return {};
 }
 
 }  // namespace temper

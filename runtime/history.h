@@ -1,6 +1,7 @@
 // The history: typed frames appended to storage, each with its CRC; and what was read back. Power may fail at any
-// moment: a frame is either whole or ignored. Called by the tuner (append) and at init (scan); bounded memory, no
-// allocation.
+// moment: a frame is either whole or ignored. Flash of two erase blocks or more is cut into two regions, so that a
+// compaction (runtime/compaction.h) can move what counts while the old region stays. Called by the tuner (append) and
+// at init (scan); bounded memory, no allocation. Bytes: runtime/format/HISTORY.md.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ inline constexpr uint16_t kHistoryVersion = 1;
 enum class FrameType : uint8_t { kHeader = 1, kFingerprint = 2, kWorkload = 3, kIntent = 4, kTrial = 5, kCommit = 6 };
 
 /// On storage: this, `bytes` of payload, zero padding to the program size. crc covers type..sequence and the payload.
-/// The first frame is a header: payload "TMPH", the version and two zero bytes. It keeps this layout in every version;
-/// a version that changes the frames also changes kFrameMagic of all others, so that none is ever misread.
+/// A region's first frame is a header: payload "TMPH", the version and the generation, 0 where there is one region. It
+/// keeps this layout in every version; a version that changes the frames also changes kFrameMagic of all others, so
+/// that none is ever misread.
 struct FrameHeader {
   uint8_t magic;  ///< kFrameMagic
   uint8_t type;   ///< FrameType
@@ -37,6 +39,12 @@ constexpr uint32_t history_buffer_bytes(uint32_t program_bytes) {
 inline constexpr uint32_t kHistoryBufferBytes = history_buffer_bytes(kMaxProgramBytes);
 static_assert(sizeof(FrameHeader) == 12, "frame layout is persisted");
 
+constexpr uint32_t round_up(uint32_t bytes, uint32_t unit) { return (bytes + unit - 1) & ~(unit - 1); }
+/// What a frame takes on storage.
+constexpr uint32_t frame_bytes(size_t payload_bytes, uint32_t program_bytes) {
+  return round_up(static_cast<uint32_t>(sizeof(FrameHeader) + payload_bytes), program_bytes);
+}
+
 /// A frame as scanned, of any type: types that a later build added are for the visitor to pass over. `payload` is
 /// aligned to 4 bytes and valid during the visit only.
 struct FrameView {
@@ -45,27 +53,32 @@ struct FrameView {
   Span<const uint8_t> payload;
 };
 
+inline constexpr uint32_t kNoGeneration = UINT32_MAX;
+
 struct ScanReport {
-  uint32_t frames;         ///< whole ones
-  uint32_t damaged_bytes;  ///< skipped while looking for the next whole frame; padding and erased bytes not counted
-  uint32_t end_offset;     ///< where the next frame goes
+  uint32_t frames = 0;         ///< whole ones
+  uint32_t damaged_bytes = 0;  ///< skipped while looking for the next whole frame; padding and erased bytes not counted
+  uint32_t end_offset = 0;     ///< where the next frame goes
+  uint32_t generation = kNoGeneration;  ///< of the last header
 };
 
 class History {
  public:
   History() = default;
 
-  /// Reads everything once, calling visit (may be nullptr) for each whole frame in order; visit must not append. A new
-  /// or erased storage gets a header. What is damaged is skipped and counted; the next frame goes behind everything
-  /// that is not erased. `buffer` (history_buffer_bytes) is kept and used by appends too. After any status but
-  /// TEMPER_OK the history is memory-only and nothing (more) is written: TEMPER_BAD_VERSION: the header is of another
-  /// version. TEMPER_BAD_DATA: this is not a history; it holds foreign bytes. TEMPER_INVALID_ARGUMENT: storage or
-  /// buffer break their contract. TEMPER_STORAGE_*: reading failed, or writing the header did.
+  /// Of two regions takes the one whose header is of the newer generation; a region without a header is a compaction
+  /// that power ended. Reads the region's frames, calling visit (may be nullptr) once for each whole one in order;
+  /// visit must not append. A new or erased storage gets a header. What is damaged is skipped and counted; the next
+  /// frame goes behind everything that is not erased. `buffer` (history_buffer_bytes) is kept and used by appends too.
+  /// After any status but TEMPER_OK the history is memory-only and nothing (more) is written: TEMPER_BAD_VERSION: the
+  /// header is of another version. TEMPER_BAD_DATA: this is not a history; it holds foreign bytes.
+  /// TEMPER_INVALID_ARGUMENT: storage or buffer break their contract. TEMPER_STORAGE_*: reading failed, or writing the
+  /// header did.
   Status open(const temper_storage* storage, Span<uint8_t> buffer, void* context,
               void (*visit)(void* context, const FrameView& frame), ScanReport* report);
 
-  /// Reads everything up to where the next frame goes once more, calling visit as open() does. The status of open(),
-  /// or of the append that failed, when the history is memory-only; TEMPER_STORAGE_* when reading fails now.
+  /// Reads everything up to where the next frame goes once more, calling visit as open() does; also when nothing more
+  /// can be written. The status of open() when that failed; TEMPER_STORAGE_* when reading fails now.
   Status rescan(void* context, void (*visit)(void* context, const FrameView& frame));
 
   /// Appends one frame, reads it back and syncs. After the first failure the history is memory-only: later calls return
@@ -81,16 +94,47 @@ class History {
 
   bool writable() const { return storage_ != nullptr && failure_.ok(); }
   Status failure() const { return failure_; }
+  /// Nothing more is written, for this reason.
+  void fail(Status why) { failure_ = why; }
+
+  /// Where it stands in storage.
+  struct Place {
+    uint32_t begin;  ///< of the region
+    uint32_t end;    ///< where the next frame goes
+    uint32_t sequence;
+  };
+  const temper_storage* storage() const { return storage_; }  ///< nullptr: never opened, or open() failed
+  const Place& place() const { return place_; }
+  uint32_t region_bytes() const { return region_bytes_; }
+  uint32_t room_bytes() const { return place_.begin + region_bytes_ - place_.end; }
+  uint16_t generation() const { return generation_; }
+
+  /// The rest is a compaction's. Where there is no other region there is none.
+  bool has_other_region() const { return second_begin_ != 0; }
+  /// From now on frames are appended to the other region, which erase_block erases first, one block after the other.
+  void start_move();
+  Status erase_block(uint32_t block);
+  /// Reads what begins at *offset, below `limit`: one frame, or what is none: then frame->payload.data is nullptr.
+  /// Moves *offset behind it.
+  Status read_next(uint32_t* offset, uint32_t limit, FrameView* frame);
+  /// Puts the header in front of what was appended: from now on the other region is the history.
+  Status finish_move();
+  /// Back to where it was before start_move.
+  void cancel_move(const Place& before) { place_ = before; }
 
  private:
   const temper_storage* storage_ = nullptr;
   Span<uint8_t> buffer_;
-  uint32_t end_ = 0;
-  uint32_t filler_ = 0;  // zeros to write before the next frame, on a file that ends in a torn one
-  uint32_t sequence_ = 0;
+  Place place_{};
+  uint32_t region_bytes_ = 0;
+  uint32_t second_begin_ = 0;  // of the second region; 0: there is one
+  uint32_t filler_ = 0;        // zeros to write before the next frame, on a file that ends in a torn one
+  uint16_t generation_ = 0;
   Status failure_;
 
+  Status choose_region();
   Status scan(void* context, void (*visit)(void* context, const FrameView& frame), uint32_t limit, ScanReport* report);
+  Status put_header();
   Status read(uint32_t offset, uint32_t bytes);
   Status load_frame(uint32_t offset, uint32_t limit, uint32_t available, FrameHeader* header);
   Status write(uint32_t bytes, uint32_t crc);
@@ -118,7 +162,7 @@ Status append_commit(History& history, const Space& space, const Config& config,
                      const CommitResult& result);
 
 /// Reads a frame's payload back, lengths and ranges checked. TEMPER_BAD_DATA when it is of another type, shorter than
-/// it says, or of an outcome that this build does not know. `knobs` points into the payload.
+/// it says, or of an outcome that this build does not know. `knobs` and `dims` point into the payload.
 struct TrialView {
   format::Trial trial;
   Span<const format::KnobValue> knobs;
@@ -126,6 +170,8 @@ struct TrialView {
 struct CommitView {
   format::Commit commit;
   Span<const format::KnobValue> knobs;
+  Span<const int32_t>
+      dims;  ///< of the workload, in its template's order; empty where they did not fit or were not kept
 };
 struct IntentView {
   format::Intent intent;

@@ -149,17 +149,18 @@ class StorageTest {
   temper_status storage_fault(const char* reason) { return fail(report_, TEMPER_STORAGE_ERROR, reason); }
 
   /// Ours is also what a power failure left of a unit that was being programmed: bits that fell are bits of the
-  /// pattern.
+  /// pattern; and of a block that was being erased: its last unit may be left.
   temper_status inspect(uint32_t block, Contents* contents) {
     *contents = Contents::kErased;
-    fill_pattern(block);
     for (uint32_t at = 0; at < storage_.erase_bytes && *contents == Contents::kErased; at += unit_bytes_) {
       const temper_status status = read(block + at, unit_bytes_);
       if (status != TEMPER_OK) {
         return status;
       }
       if (!all_erased()) {
-        *contents = at == 0 && unit_bytes_ >= kMinUnit && within_pattern() ? Contents::kOurs : Contents::kForeign;
+        const bool is_written = at == 0 || at == storage_.erase_bytes - unit_bytes_;
+        fill_pattern(block + at);
+        *contents = is_written && unit_bytes_ >= kMinUnit && within_pattern() ? Contents::kOurs : Contents::kForeign;
       }
     }
     return TEMPER_OK;

@@ -39,7 +39,8 @@ Status begin_record(History& history, FrameType type, const void* head, uint8_t*
   return status;
 }
 
-// The fixed part, then the id and value of every knob, if a space is given.
+// The fixed part, then, if a space is given, the id and value of every knob and, in a commit, the workload's dimensions
+// where all of them fit.
 Status append_record(History& history, FrameType type, const void* head, const Space* space, const Config* config) {
   uint8_t* rest;
   const Status status = begin_record(history, type, head, &rest);
@@ -51,7 +52,16 @@ Status append_record(History& history, FrameType type, const void* head, const S
   for (uint32_t k = 0; k < count; ++k) {
     knobs[k] = KnobValue(space->view().knob_id(k), static_cast<uint16_t>(space->value(k, config->choice[k])));
   }
-  return history.append_reserved(type, static_cast<uint32_t>(layout_of(type).head_bytes + count * sizeof *knobs));
+  size_t bytes = layout_of(type).head_bytes + count * sizeof *knobs;
+  if (type == FrameType::kCommit) {
+    const Span<const int32_t> dims = space->workload().dims;
+    const size_t dim_bytes = dims.size * sizeof *dims.data;
+    if (dim_bytes != 0 && dim_bytes <= kMaxPayload - bytes) {
+      std::memcpy(static_cast<void*>(knobs + count), dims.data, dim_bytes);
+      bytes += dim_bytes;
+    }
+  }
+  return history.append_reserved(type, static_cast<uint32_t>(bytes));
 }
 
 // `knobs` is nullptr for types without.
@@ -121,7 +131,13 @@ Status read_trial(const FrameView& frame, TrialView* out) {
 }
 
 Status read_commit(const FrameView& frame, CommitView* out) {
-  return read_record(frame, FrameType::kCommit, &out->commit, &out->knobs);
+  const Status status = read_record(frame, FrameType::kCommit, &out->commit, &out->knobs);
+  if (status.ok()) {
+    const int32_t* const dims = reinterpret_cast<const int32_t*>(out->knobs.end());
+    const uint8_t* const end = frame.payload.data + frame.payload.size;
+    out->dims = {dims, static_cast<size_t>(end - reinterpret_cast<const uint8_t*>(dims)) / sizeof *dims};
+  }
+  return status;
 }
 
 Status read_intent(const FrameView& frame, IntentView* out) {

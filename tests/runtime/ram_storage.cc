@@ -74,6 +74,7 @@ temper_status RamStorage::program(uint32_t offset, const uint8_t* from, uint32_t
 temper_status RamStorage::program_unit(uint32_t offset, const uint8_t* from) {
   const uint32_t unit = storage_.program_bytes;
   if (operations_left_ == 0) {
+    power_failed_ = true;
     return TEMPER_STORAGE_ERROR;
   }
   if (room_bytes < unit) {
@@ -102,8 +103,19 @@ temper_status RamStorage::erase(uint32_t offset) {
     misused_ = true;
     return TEMPER_STORAGE_ERROR;
   }
-  std::fill_n(bytes_.begin() + offset, storage_.erase_bytes, uint8_t{0xFF});
-  std::fill_n(programmed_.begin() + offset, storage_.erase_bytes, false);
+  if (read_only || offset == unerasable_offset || power_failed_) {
+    return TEMPER_STORAGE_ERROR;
+  }
+  power_failed_ = operations_left_ == 0;
+  const uint32_t bytes = power_failed_ ? storage_.erase_bytes / 2 : storage_.erase_bytes;
+  std::fill_n(bytes_.begin() + offset, bytes, uint8_t{0xFF});
+  std::fill_n(programmed_.begin() + offset, bytes, false);
+  if (power_failed_) {
+    return TEMPER_STORAGE_ERROR;
+  }
+  operations_left_ -= operations_left_ == UINT32_MAX ? 0 : 1;
+  ++operations_;
+  ++erases_;
   return TEMPER_OK;
 }
 

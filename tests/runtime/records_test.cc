@@ -101,6 +101,13 @@ TEST_CASE("commits and intents are read back") {
   CHECK(commit.commit.fingerprint() == 2);
   CHECK(commit.commit.kept_default() == 1);
   CHECK(commit.knobs[1].value() == 16);
+  const Span<const int32_t> dims = s.space.workload().dims;
+  REQUIRE(dims.size > 0);
+  CHECK(std::vector<int32_t>(commit.dims.begin(), commit.dims.end()) == std::vector<int32_t>(dims.begin(), dims.end()));
+  ScannedFrame old = commit_frame;  // of a build that did not keep them
+  old.payload.resize(sizeof(format::Commit) + 2 * sizeof(format::KnobValue));
+  REQUIRE(read_commit(view_of(old), &commit).ok());
+  CHECK(commit.dims.empty());
 }
 
 TEST_CASE("fingerprints and workloads are read back; long names are cut") {
