@@ -229,6 +229,7 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
   const uint32_t unit = storage_->program_bytes;
   const uint32_t begin = place_.begin;
   uint32_t sequence = 0;
+  uint32_t last_end = begin;  // of the whole frames
   Gap gap{storage_->erase_bytes != 0, storage_->erase_bytes != 0, unit, false, begin, 0, 0};
   for (uint32_t offset = begin; offset < limit;) {
     // Only a torn or damaged header may precede the first frame: a history inside a foreign file is not ours to extend.
@@ -258,12 +259,14 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
     ++report->frames;
     gap.header_due = false;
     sequence = frame.sequence + 1;
-    gap.end = offset;
+    gap.end = last_end = offset;
   }
   if (report->generation != kNoGeneration) {
     generation_ = static_cast<uint16_t>(report->generation);
   }
-  place_.sequence = sequence;
+  // What is torn, or reads as torn, may be whole the next time: its numbers are left out. A frame takes a byte at
+  // least.
+  place_.sequence = report->frames == 0 ? 0 : sequence + (gap.end - last_end);
   place_.end = min(gap.end, begin + region_bytes_);
   filler_ = storage_->erase_bytes == 0 && place_.end > limit ? place_.end - limit : 0;
   report->damaged_bytes = gap.damaged_bytes;

@@ -68,13 +68,13 @@ void DeviceDiary::write(const Promise& promise) {
 
 bool DeviceDiary::may_be_dropped(const ReadRecord& trial, const ReadHistory& history, uint32_t device) const {
   const ReadRecord* const commit = last_commit(history, device, trial.workload);
-  if (history.generation == generation_ || commit == nullptr) {
+  if (history.generation == generation_) {
     return false;
   }
   if (trial.device != device) {
-    return true;
+    return pressure_ == Pressure::kHigh || commit != nullptr;
   }
-  return pressure_ == Pressure::kHigh && !trial.is_default && trial.outcome == TEMPER_OUTCOME_OK &&
+  return commit != nullptr && pressure_ == Pressure::kHigh && !trial.is_default && trial.outcome == TEMPER_OUTCOME_OK &&
          trial.knobs != commit->knobs;
 }
 
@@ -96,6 +96,9 @@ std::string DeviceDiary::complaint_of_commits(const ReadHistory& history, uint32
 std::string DeviceDiary::complaint(const ReadHistory& history, uint32_t device) const {
   if (!history.present && !trials_.empty()) {
     return "no history";
+  }
+  if (!history.ascending) {
+    return "frames out of order";
   }
   for (const ReadRecord& trial : trials_) {
     const bool found = std::any_of(history.trials.begin(), history.trials.end(),

@@ -49,6 +49,8 @@ struct Frame {
 
 struct Region {
   bool has_header = false;
+  bool ascending = true;
+  uint32_t next_sequence = 0;
   uint16_t generation = 0;
   std::vector<Frame> frames;  ///< but for headers
 };
@@ -82,6 +84,8 @@ Region read_region(const StorageShape& shape, const StorageImage& image, uint32_
     }
     const uint32_t total = kHeaderBytes + frame.bytes;
     offset += (total + shape.program_bytes - 1) / shape.program_bytes * shape.program_bytes;
+    region.ascending = region.ascending && frame.sequence >= region.next_sequence;
+    region.next_sequence = frame.sequence + 1;
     if (frame.type != kHeader) {
       region.frames.push_back(frame);
     } else if (frame.bytes >= 8 && u32(frame.payload) == 0x48504D54u && u16(frame.payload + 4) == 1) {
@@ -170,6 +174,7 @@ ReadHistory read_history(const StorageShape& shape, const StorageImage& image) {
   }
   const Region& chosen = regions[history.region];
   history.generation = chosen.generation;
+  history.ascending = chosen.ascending;
   history.frames = static_cast<uint32_t>(chosen.frames.size());
   for (const Frame& frame : chosen.frames) {
     add_record(frame, &history);

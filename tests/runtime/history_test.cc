@@ -242,6 +242,26 @@ TEST_CASE("a file truncated anywhere keeps the frames before, and the next appen
   }
 }
 
+TEST_CASE("what a torn frame becomes when it is filled up has no number of another frame") {
+  RamStorage ram(4096, 1, 0);
+  {
+    ScannedHistory scanned(ram.storage());
+    REQUIRE(scanned.append(FrameType::kTrial, {1, 2, 3, 0, 0}).ok());
+  }
+  for (int cut = 0; cut < 3; ++cut) {
+    Bytes torn = ram.bytes();
+    torn.resize(torn.size() - 2);  // zeros, which the next append fills in again
+    ram.set_bytes(torn);
+    ScannedHistory scanned(ram.storage());
+    REQUIRE(scanned.append(FrameType::kTrial, {1, 2, 3, 0, 0}).ok());
+  }
+  const ScannedHistory all(ram.storage());
+  REQUIRE(all.frames.size() == 4);
+  for (size_t i = 1; i < all.frames.size(); ++i) {
+    CHECK(all.frames[i].sequence > all.frames[i - 1].sequence);
+  }
+}
+
 TEST_CASE("whatever is damaged, nothing is written over, and what is appended afterwards is found") {
   constexpr uint32_t kSeed = 2024;
   INFO("seed " << kSeed);
