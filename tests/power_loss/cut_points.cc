@@ -8,6 +8,17 @@ namespace {
 
 constexpr size_t kMostFailures = 5;  // told; the rest is of the same kind
 
+bool is_unsteady(const StorageImage& image) {
+  return std::any_of(image.unsteady.begin(), image.unsteady.end(), [](uint8_t bits) { return bits != 0; });
+}
+
+// Its trial may be there though nobody was told; then a rematch may run it.
+bool knows(const ReadHistory& history, uint32_t device, const Attempt& attempt) {
+  return std::any_of(history.trials.begin(), history.trials.end(), [&](const ReadRecord& trial) {
+    return trial.device == device && Attempt(trial.workload, trial.knobs) == attempt;
+  });
+}
+
 }  // namespace
 
 void CutPoints::check(const std::string& where, const std::string& complaint) {
@@ -30,7 +41,7 @@ void CutPoints::run(const std::vector<Stage>& stages) {
     check(where, result.status == TEMPER_OK && !result.memory_only ? "" : "is not completed even without a cut");
     reference_trials_ = result.trials;
     tally_.trials += result.trials;
-    cut_boot(stage, {image_, diary_, 0, 0, where}, flash, result, choice_.every, choice_.again_depth);
+    cut_boot(stage, {image_, diary_, 0, 0, where, {}}, flash, result, choice_.every, choice_.again_depth);
 
     image_ = flash.image();
     for (const Promise& promise : result.promises) {
@@ -56,6 +67,7 @@ void CutPoints::cut_boot(const Stage& stage, const Situation& before, const SimF
     return;
   }
   CutSeries series(shape_, before.image, operations);
+  uint32_t executed = 0;
   DeviceDiary diary = before.diary;
   uint32_t written = 0, trials = before.stage_trials;
   const uint32_t only = every == 0 ? dice_.below(count) : count;
@@ -63,6 +75,9 @@ void CutPoints::cut_boot(const Stage& stage, const Situation& before, const SimF
     for (; written < result.promises.size() && result.promises[written].operations <= at; ++written) {
       diary.write(result.promises[written]);
       trials += result.promises[written].is_commit ? 0 : 1;
+    }
+    while (executed < result.executions.size() && result.executions[executed].operations <= at) {
+      ++executed;
     }
     const bool idle = operations[at].kind == OperationKind::kSync && !shape_.cached && !shape_.is_file();
     const bool chosen = every == 0 ? at == only : every == 1 || dice_.below(every) == 0;
@@ -76,8 +91,11 @@ void CutPoints::cut_boot(const Stage& stage, const Situation& before, const SimF
       const std::string where = before.where + ", cut " + std::to_string(before.cuts + 1) + " at operation " +
                                 std::to_string(at) + " torn " + std::to_string(tear) + " seed " +
                                 std::to_string(choice_.seed);
-      recover(stage, {series.cut(at, static_cast<Tear>(tear), seed_of(at, i)), diary, trials, before.cuts + 1, where},
-              depth);
+      Situation cut{series.cut(at, static_cast<Tear>(tear), seed_of(at, i)), diary, trials, before.cuts + 1, where, {}};
+      if (executed != 0) {
+        cut.in_flight = result.executions[executed - 1].attempt;
+      }
+      recover(stage, std::move(cut), depth);
     }
   }
 }
@@ -87,6 +105,9 @@ void CutPoints::recover(const Stage& stage, Situation cut, uint32_t depth) {
   const ReadHistory torn = read_history(shape_, cut.image);
   check(cut.where + ", before the next boot", cut.diary.complaint(torn, stage.device));
   tally_.trials_checked += cut.diary.trial_count();
+  if (cut.in_flight.has_value() && (is_unsteady(cut.image) || knows(torn, stage.device, *cut.in_flight))) {
+    cut.in_flight.reset();
+  }
 
   SimFlash flash(shape_, cut.image, seed_of(cut.cuts, 63));
   const BootResult result = life_.boot(stage, &flash);
@@ -100,7 +121,7 @@ void CutPoints::recover(const Stage& stage, Situation cut, uint32_t depth) {
   const ReadHistory after = read_history(shape_, flash.image());
   tally_.trials_checked += diary.trial_count();
   check(cut.where + ", after the next boot", diary.complaint(after, stage.device));
-  check_quarantine(cut.where, torn.open_intents(), result, after, stage.device);
+  check_quarantine(cut, torn.open_intents(), result, after, stage.device);
   if (stage.kind == StageKind::kTune) {
     check(cut.where, result.status == TEMPER_OK && result.committed == life_.workload_count() ? "" : "not completed");
     check(cut.where, cut.stage_trials + result.trials <= reference_trials_ + cut.cuts
@@ -115,8 +136,12 @@ void CutPoints::recover(const Stage& stage, Situation cut, uint32_t depth) {
 
 // What was being tried when power failed is tried no more: it counts as a crash, but for a default, which is given a
 // second chance. Of an intent of which a bit reads as it likes nothing is asked.
-void CutPoints::check_quarantine(const std::string& where, const std::vector<ReadRecord>& open,
-                                 const BootResult& result, const ReadHistory& after, uint32_t device) {
+void CutPoints::check_quarantine(const Situation& cut, const std::vector<ReadRecord>& open, const BootResult& result,
+                                 const ReadHistory& after, uint32_t device) {
+  std::set<Attempt> tried;
+  for (const Execution& execution : result.executions) {
+    tried.insert(execution.attempt);
+  }
   for (const ReadRecord& intent : open) {
     if (!intent.steady) {
       continue;
@@ -125,9 +150,12 @@ void CutPoints::check_quarantine(const std::string& where, const std::vector<Rea
       return trial.device == device && trial.workload == intent.workload && trial.knobs == intent.knobs &&
              trial.outcome == TEMPER_OUTCOME_CRASHED;
     });
-    check(where, crashes != 0 ? "" : "an open intent is no crash: " + text_of(intent));
-    const bool tried = !is_default(intent.knobs) && result.executed.count({intent.workload, intent.knobs}) != 0;
-    check(where, tried ? "what was in quarantine was tried again: " + text_of(intent) : "");
+    check(cut.where, crashes != 0 ? "" : "an open intent is no crash: " + text_of(intent));
+    const bool again = !is_default(intent.knobs) && tried.count({intent.workload, intent.knobs}) != 0;
+    check(cut.where, again ? "what was in quarantine was tried again: " + text_of(intent) : "");
+  }
+  if (cut.in_flight.has_value() && !is_default(cut.in_flight->second)) {
+    check(cut.where, tried.count(*cut.in_flight) == 0 ? "" : "what power failed in was tried again");
   }
 }
 
@@ -138,7 +166,7 @@ void CutPoints::check_second_boot(const Stage& stage, const StorageImage& image,
   SimFlash flash(shape_, image, 0);
   const BootResult result = life_.boot(stage, &flash);
   ++tally_.reboots;
-  const bool nothing = result.trials == 0 && result.executed.empty() && flash.operations().empty();
+  const bool nothing = result.trials == 0 && result.executions.empty() && flash.operations().empty();
   check(where, nothing && flash.faults().empty() ? "" : "the second boot does something");
 }
 

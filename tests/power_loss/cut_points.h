@@ -2,6 +2,7 @@
 // share. Host only.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,11 +46,12 @@ class CutPoints {
     uint32_t stage_trials;  ///< promised of the stage
     uint32_t cuts;
     std::string where;
+    std::optional<Attempt> in_flight = {};  ///< ran when power failed, and no trial tells of it
   };
   void cut_boot(const Stage& stage, const Situation& before, const SimFlash& flash, const BootResult& result,
                 uint32_t every, uint32_t depth);
   void recover(const Stage& stage, Situation cut, uint32_t depth);
-  void check_quarantine(const std::string& where, const std::vector<ReadRecord>& open, const BootResult& result,
+  void check_quarantine(const Situation& cut, const std::vector<ReadRecord>& open, const BootResult& result,
                         const ReadHistory& after, uint32_t device);
   void check_second_boot(const Stage& stage, const StorageImage& image, const std::string& where);
   void check(const std::string& where, const std::string& complaint);

@@ -33,13 +33,19 @@ struct Promise {
   ReadRecord record;  ///< a trial's median is about what it cost
 };
 
+/// A kernel began to run, after so many operations.
+struct Execution {
+  uint32_t operations;
+  Attempt attempt;
+};
+
 struct BootResult {
   temper_status status;
   uint32_t trials;  ///< finished in it
   uint32_t committed;
   bool memory_only;  ///< said so
   std::vector<Promise> promises;
-  std::set<Attempt> executed;
+  std::vector<Execution> executions;  ///< one for each change of the config
 };
 
 class SimLife {
