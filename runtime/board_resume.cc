@@ -1,5 +1,6 @@
 // The board tuner's dealings with the history: what earlier boots left, and what it writes. See runtime/board_tuner.h.
 #include <cstring>
+#include <new>
 
 #include "runtime/board_tuner.h"
 
@@ -63,11 +64,15 @@ void BoardTuner::load_trial(const FrameView& frame) {
 // holds whatever becomes of the intent.
 void BoardTuner::load_history() {
   intent_open_ = false;
-  if (!old_trials_ || !history_->writable()) {
+  if (!old_trials_) {
     return;
   }
-  note().flags &= static_cast<uint8_t>(~(kDefaultCrashed | kDefaultFailed));  // they are counted anew
-  (void)history_->rescan(this, visit_frame);  // of a history that fails what was read counts
+  const uint32_t failures = note().flags & (kDefaultCrashed | kDefaultFailed);
+  note().flags = static_cast<uint8_t>(note().flags & ~failures);  // they are counted anew
+  (void)history_->rescan(this, visit_frame);                      // of a history that fails what was read counts
+  if (!history_->writable()) {
+    note().flags = static_cast<uint8_t>(note().flags | failures);  // those of this run may not be in it
+  }
   if (intent_open_) {
     run_.is_default = candidate_ == default_;
     finish_trial(TEMPER_OUTCOME_CRASHED, false);
@@ -102,6 +107,44 @@ bool BoardTuner::check_storage() {
     log_memory_only(*config_->port);
   }
   return writable;
+}
+
+// Before a trial for which the history may have no room it is compacted, a step at a time; true while that goes on. So
+// an intent never stays open for lack of room, and a commit finds its place. What the budget does not hold is given up.
+bool BoardTuner::make_room() {
+  if (history_ == nullptr || !history_->writable()) {
+    return false;
+  }
+  if (left(run_.end) == 0) {
+    if (compacting_) {
+      compacting_ = false;
+      compaction_.cancel();
+    }
+    return false;
+  }
+  Status status = TEMPER_STORAGE_FULL;
+  if (!compacting_) {
+    if (history_->room_bytes() >= trial_room_bytes(history_->storage()->program_bytes)) {
+      return false;
+    }
+    compacting_ = history_->has_other_region();
+    new (&compaction_) Compaction(history_, lookup_, spaces_);
+  }
+  if (compacting_) {
+    status = compaction_.step();
+    if (status == TEMPER_MORE) {
+      return true;
+    }
+    compacting_ = false;
+  }
+  if (status.ok()) {
+    ordinal_ = static_cast<uint16_t>(ordinal_ - compaction_.dropped_fingerprints());
+  } else {
+    history_->fail(status);
+    storage_lost_ = true;
+    log_memory_only(*config_->port);
+  }
+  return false;
 }
 
 // `timed`: with what was measured of it.

@@ -132,6 +132,9 @@ Status BoardTuner::step() {
   if (!running()) {
     return TEMPER_INVALID_ARGUMENT;
   }
+  if (run_.activity == Activity::kNone && run_.phase != Phase::kRematch && make_room()) {
+    return TEMPER_MORE;
+  }
   space();  // a look-up since the last step may have selected another
   if (run_.activity != Activity::kNone) {
     poll();

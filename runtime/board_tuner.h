@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "runtime/compaction.h"
 #include "runtime/lookup.h"
 #include "runtime/measurement.h"
 #include "runtime/paired_comparison.h"
@@ -141,6 +142,7 @@ class BoardTuner {
   void load_trial(const FrameView& frame);
   bool write_frames();
   bool check_storage();
+  bool make_room();
   void keep_trial(temper_outcome outcome, bool timed);
 
   // board_rematch.cc: the best few against the default.
@@ -167,6 +169,7 @@ class BoardTuner {
   uint16_t ordinal_ = 0;          ///< of this device's fingerprint, once it is written
   bool fingerprint_written_ = false;
   bool storage_lost_ = false;
+  bool compacting_ = false;
   bool old_trials_ = false;   ///< the history held something when it was opened
   bool intent_open_ = false;  ///< while the history is read: candidate_ is the config of an intent without a trial
   Runner runner_{};
@@ -178,10 +181,11 @@ class BoardTuner {
   union {
     Config candidate_;
   };
-  union {  // made where a trial begins, and where a workload's turn does
+  union {  // made where a trial begins, where the history is full before one
     Measurement measurement_;
+    Compaction compaction_;
   };
-  union {
+  union {  // made where a workload's turn begins
     Searcher searcher_;
   };
   alignas(8) uint8_t shared_[kSharedBytes];  ///< the proposal while searching, then the rematch

@@ -16,7 +16,7 @@ constexpr uint8_t kFirstFrame[] = {
     kHistoryVersion >> 8, 0, 0,
 };
 constexpr uint32_t kHeaderFrame = sizeof kFirstFrame;
-constexpr uint32_t kHeaderPayload = kHeaderFrame - sizeof(FrameHeader);
+static_assert(kHeaderFrame == sizeof(FrameHeader) + kHeaderPayload);
 constexpr uint32_t kGenerationAt = 6;  // in its payload
 constexpr uint32_t kErased = 0xFF;
 constexpr uint32_t kMaxStorageBytes = 0x80000000u;  // offsets plus a frame stay below 2^32

@@ -31,6 +31,7 @@ struct FrameHeader {
 };
 inline constexpr uint8_t kFrameMagic = 0x7E;
 inline constexpr uint32_t kMaxPayload = 224;  ///< a workload frame with the longest name
+inline constexpr uint32_t kHeaderPayload = 8;
 inline constexpr uint32_t kMaxProgramBytes = 256;
 /// What History::open wants for a storage of that program size; kHistoryBufferBytes is enough for any.
 constexpr uint32_t history_buffer_bytes(uint32_t program_bytes) {
@@ -139,6 +140,12 @@ class History {
   Status load_frame(uint32_t offset, uint32_t limit, uint32_t available, FrameHeader* header);
   Status write(uint32_t bytes, uint32_t crc);
 };
+
+/// Where in a trial's or commit's payload the template's id and version stand, behind them the fingerprint's ordinal;
+/// and in an intent's the former.
+inline constexpr uint32_t kTemplateInResult = 24, kFingerprintInResult = 28, kTemplateInIntent = 8;
+/// An ordinal of no fingerprint frame.
+inline constexpr uint16_t kNoFingerprint = 0xFFFF;
 
 /// Typed appends (records.cc); knob ids and values are taken from the space. Statuses as History::append.
 Status append_fingerprint(History& history, const Fingerprint& fingerprint);

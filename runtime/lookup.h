@@ -79,6 +79,10 @@ class Lookup {
   /// are, and `*is_new`: the caller appends it and calls add_fingerprint.
   uint16_t own_ordinal(bool* is_new) const;
   void add_fingerprint(uint32_t differing_fields);
+  /// Fingerprint frames of the history.
+  uint32_t fingerprint_count() const { return fingerprints_seen_; }
+  /// The first `count` of them are there no more; a multiple of kKnownFingerprints.
+  void drop_fingerprints(uint32_t count) { fingerprints_seen_ -= count; }
 
  private:
   enum class HistoryState : uint8_t { kAbsent, kWhole, kDamaged };

@@ -168,6 +168,19 @@ const char* temper_miss_name(temper_miss miss);
 /// What would be used for a workload, without measuring anything.
 temper_status temper_lookup(const temper_context* t, uint32_t workload, temper_answer* answer);
 
+/// What the history's storage has taken. Compactions move between the two regions of a flash; a file is one region.
+typedef struct temper_history_info {
+  uint32_t generation;     ///< compactions so far and 1; 0: there is one region, and none
+  uint32_t erased_blocks;  ///< by those compactions, all together; those that were interrupted are not counted
+  uint32_t region_bytes;   ///< that the history may take
+  uint32_t used_bytes;     ///< of them, what was damaged included
+  uint32_t free_bytes;
+  bool writable;  ///< false: results are kept in memory only from now on
+} temper_history_info;
+
+/// TEMPER_NOT_FOUND when there is no storage, or no history could be read from it.
+temper_status temper_get_history_info(const temper_context* t, temper_history_info* info);
+
 /// A workload bound to a kernel, its run knobs and the layout of its packed constants. Caller-owned, plain data.
 typedef struct temper_plan {
   temper_kernel kernel;
