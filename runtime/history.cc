@@ -140,7 +140,10 @@ Status History::open(const temper_storage* storage, Span<uint8_t> buffer, void* 
   }
   if (!failure_.ok()) {
     storage_ = nullptr;
-  } else if (report->frames == 0) {
+    return failure_;
+  }
+  const bool unconfirmed = generation_ > 1 && report->headers == 1 && room_bytes() >= kMaxPayload;
+  if (report->frames == 0 || unconfirmed) {
     (void)put_header();
   }
   report->end_offset = place_.end;
@@ -178,10 +181,26 @@ Status History::choose_region() {
   }
   const bool newer = first == kNoGeneration || static_cast<int16_t>(second - first) > 0;
   const bool take_second = headless ? report[0].frames == 0 && report[1].frames != 0 : second != kNoGeneration && newer;
+  if (!headless && report[take_second ? 0 : 1].generation == kNoGeneration) {
+    place_.begin = take_second ? 0 : half;
+    erase_torn_header();
+  }
   place_.begin = take_second ? half : 0;
   second_begin_ = half;
   generation_ = 1;
   return {};
+}
+
+// A header that power cut may read as whole the next time, with nothing behind it of what was appended to the region in
+// use by then. For the same reason a header that has no second is given one.
+void History::erase_torn_header() {
+  bool blank = read(place_.begin, kHeaderFrame).ok();
+  for (uint32_t i = 0; i < kHeaderFrame; ++i) {
+    blank = blank && buffer_.data[i] == kErased;
+  }
+  if (!blank) {
+    (void)erase_block(0);
+  }
 }
 
 Status History::read(uint32_t offset, uint32_t bytes) {
@@ -251,6 +270,7 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
       if (!status.ok()) {
         return status;
       }
+      ++report->headers;
       report->generation = frame.payload[kGenerationAt] + 256u * frame.payload[kGenerationAt + 1];
     }
     if (visit != nullptr) {
@@ -365,6 +385,9 @@ void History::start_move() {
 
 Status History::erase_block(uint32_t block) {
   failure_ = storage_->erase(storage_->self, place_.begin + block * storage_->erase_bytes);
+  if (failure_.ok()) {
+    failure_ = storage_->sync(storage_->self);
+  }
   return failure_;
 }
 

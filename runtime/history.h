@@ -60,6 +60,7 @@ struct ScanReport {
   uint32_t frames = 0;         ///< whole ones
   uint32_t damaged_bytes = 0;  ///< skipped while looking for the next whole frame; padding and erased bytes not counted
   uint32_t end_offset = 0;     ///< where the next frame goes
+  uint32_t headers = 0;
   uint32_t generation = kNoGeneration;  ///< of the last header
 };
 
@@ -134,6 +135,7 @@ class History {
   Status failure_;
 
   Status choose_region();
+  void erase_torn_header();
   Status scan(void* context, void (*visit)(void* context, const FrameView& frame), uint32_t limit, ScanReport* report);
   Status put_header();
   Status read(uint32_t offset, uint32_t bytes);

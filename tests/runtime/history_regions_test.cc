@@ -188,6 +188,53 @@ TEST_CASE("power cut at every operation of a move leaves the old frames or the m
   }
 }
 
+TEST_CASE("a header that power cut counts always or never, also where it reads in another way at each boot") {
+  RamStorage ram(8192, 8, 2048);
+  std::vector<Bytes> before;
+  uint32_t programs = 0;
+  {
+    ScannedHistory scanned(ram.storage());
+    before = fill(scanned.history, 0, 8);
+    programs = ram.operations();
+    REQUIRE(move_half(scanned.history).ok());
+    programs = ram.operations() - programs;
+  }
+  // The header is three units, the second header the last three: cut inside either.
+  for (const bool first : {true, false}) {
+    for (const bool seen_at_first : {true, false}) {
+      CAPTURE(first);
+      CAPTURE(seen_at_first);
+      RamStorage flash(8192, 8, 2048);
+      {
+        ScannedHistory scanned(flash.storage());
+        fill(scanned.history, 0, 8);
+        flash.cut_power_after(programs - (first ? 5 : 2));
+        (void)move_half(scanned.history);
+      }
+      flash.restore_power();
+      const Bytes whole = header_frame(1, 2), torn(flash.bytes().begin() + 4096, flash.bytes().begin() + 4116);
+      const auto read_as = [&](bool is_whole) {
+        if (first && flash.bytes()[4096] != 0xFF) {
+          const Bytes& header = is_whole ? whole : torn;
+          std::copy(header.begin(), header.end(), flash.bytes().begin() + 4096);
+        }
+      };
+      read_as(seen_at_first);
+      std::vector<Bytes> expected;
+      {
+        ScannedHistory second(flash.storage());
+        REQUIRE(second.status.ok());
+        expected = second.payloads();
+        CHECK(expected == (seen_at_first || !first ? halved(before) : before));
+        REQUIRE(second.append(FrameType::kCommit, {1, 2}).ok());
+        expected.push_back({1, 2});
+      }
+      read_as(!seen_at_first);
+      CHECK(ScannedHistory(flash.storage()).payloads() == expected);
+    }
+  }
+}
+
 TEST_CASE("a damaged header costs no frame: neither before the first move nor behind one") {
   for (uint32_t moves = 0; moves < 3; ++moves) {
     for (uint32_t at = 0; at < 24; ++at) {
