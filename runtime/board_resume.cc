@@ -111,6 +111,7 @@ bool BoardTuner::check_storage() {
 
 // Before a trial for which the history may have no room it is compacted, a step at a time; true while that goes on. So
 // an intent never stays open for lack of room, and a commit finds its place. What the budget does not hold is given up.
+// Where trials of workloads without a commit fill the storage, the search in turn ends early: its commit makes room.
 bool BoardTuner::make_room() {
   if (history_ == nullptr || !history_->writable()) {
     return false;
@@ -122,28 +123,44 @@ bool BoardTuner::make_room() {
     }
     return false;
   }
-  Status status = TEMPER_STORAGE_FULL;
+  const uint32_t wanted = trial_room_bytes(history_->storage()->program_bytes);
   if (!compacting_) {
-    if (history_->room_bytes() >= trial_room_bytes(history_->storage()->program_bytes)) {
+    if (history_->room_bytes() >= wanted) {
       return false;
     }
-    compacting_ = history_->has_other_region();
-    new (&compaction_) Compaction(history_, lookup_, spaces_);
+    compacting_ = history_->has_other_region() && full_at_ != history_->place().end;
+    if (compacting_) {
+      new (&compaction_) Compaction(history_, lookup_, spaces_);
+    }
   }
+  Status status = TEMPER_STORAGE_FULL;
   if (compacting_) {
     status = compaction_.step();
-    if (status == TEMPER_MORE) {
+    compacting_ = status == TEMPER_MORE;
+    if (compacting_) {
       return true;
     }
-    compacting_ = false;
+    full_at_ = history_->place().end;
   }
   if (status.ok()) {
     ordinal_ = static_cast<uint16_t>(ordinal_ - compaction_.dropped_fingerprints());
-  } else {
-    history_->fail(status);
-    storage_lost_ = true;
-    log_memory_only(*config_->port);
+    return true;
   }
+  // Half of what is wanted holds an intent and its trial, whatever their knobs.
+  if (history_->writable() && history_->has_other_region() && history_->room_bytes() >= wanted / 2 &&
+      run_.purpose == RunPurpose::kTune) {
+    if (run_.phase != Phase::kSearch) {
+      return false;
+    }
+    if (searcher_.trial_count() > 1) {
+      space();
+      end_search();
+      return true;
+    }
+  }
+  history_->fail(status);
+  storage_lost_ = true;
+  log_memory_only(*config_->port);
   return false;
 }
 

@@ -166,6 +166,7 @@ class BoardTuner {
   uint32_t search_bytes_ = 0;
   uint32_t workload_ = 0;
   WorkloadNote* note_ = nullptr;  ///< of workload_
+  uint32_t full_at_ = 0;          ///< the history's end where a compaction would not free enough
   uint16_t ordinal_ = 0;          ///< of this device's fingerprint, once it is written
   bool fingerprint_written_ = false;
   bool storage_lost_ = false;

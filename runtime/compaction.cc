@@ -60,7 +60,9 @@ Status Compaction::step() {
     return TEMPER_MORE;
   }
   cancel();
-  history_->fail(status);
+  if (status != TEMPER_STORAGE_FULL) {
+    history_->fail(status);
+  }
   return status;
 }
 
@@ -171,7 +173,7 @@ Compaction::Level Compaction::level_of_trial(const FrameView& frame, uint32_t wo
   constexpr uint32_t kFailures =
       1u << TEMPER_OUTCOME_WRONG_RESULT | 1u << TEMPER_OUTCOME_CRASHED | 1u << TEMPER_OUTCOME_TIMEOUT;
   const bool counts = !committed || (kFailures >> trial.outcome() & 1u) != 0 || trial.is_default() != 0;
-  return counts || is_winner(workload, trial.template_id(), trial.template_version(), view.knobs) ? kKept : kOrdinary;
+  return counts || is_winner(workload, view.knobs) ? kKept : kOrdinary;
 }
 
 // Of this device's commits the last valid one counts, which is the one that the look-up noted.
@@ -183,17 +185,14 @@ Compaction::Level Compaction::level_of_commit(const FrameView& frame, uint32_t w
   const format::Commit& commit = view.commit;
   const WorkloadNote& note = lookup_->note(workload);
   const bool counts = note.miss != TEMPER_MISS_NONE ||
-                      (note.tuned_time == compact_time(commit.tuned_ns()) &&
-                       is_winner(workload, commit.template_id(), commit.template_version(), view.knobs));
+                      (note.tuned_time == compact_time(commit.tuned_ns()) && is_winner(workload, view.knobs));
   return counts ? kKept : kSuperseded;
 }
 
-bool Compaction::is_winner(uint32_t workload, uint16_t template_id, uint16_t template_version,
-                           const Span<const format::KnobValue>& knobs) const {
+// Whether it is legal does not matter here, and takes long to tell.
+bool Compaction::is_winner(uint32_t workload, const Span<const format::KnobValue>& knobs) const {
   Config config;
-  return translate(spaces_->pack(), spaces_->select(workload), template_id, template_version, knobs, &config) ==
-             TEMPER_MISS_NONE &&
-         config == lookup_->note(workload).config;
+  return config_from_knobs(spaces_->select(workload), knobs, &config).ok() && config == lookup_->note(workload).config;
 }
 
 }  // namespace temper

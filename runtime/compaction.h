@@ -24,7 +24,7 @@ class Compaction {
   Compaction(History* history, Lookup* lookup, CurrentSpace* spaces);
   /// A frame looked at or copied, or a block erased. TEMPER_MORE; TEMPER_OK: done, and records refer to fingerprints by
   /// ordinals that are dropped_fingerprints() lower. TEMPER_STORAGE_FULL: too little can be dropped; nothing was
-  /// written. TEMPER_STORAGE_*: the storage failed. After any failure the history is what it was, for reading alone.
+  /// written. TEMPER_STORAGE_*: the storage failed; the history is what it was, for reading alone.
   Status step();
   /// Leaves the history as it was.
   void cancel();
@@ -43,8 +43,7 @@ class Compaction {
   Level level_of(const FrameView& frame);
   Level level_of_trial(const FrameView& frame, uint32_t workload) const;
   Level level_of_commit(const FrameView& frame, uint32_t workload) const;
-  bool is_winner(uint32_t workload, uint16_t template_id, uint16_t template_version,
-                 const Span<const format::KnobValue>& knobs) const;
+  bool is_winner(uint32_t workload, const Span<const format::KnobValue>& knobs) const;
 
   History* history_;
   Lookup* lookup_;

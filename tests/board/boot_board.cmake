@@ -34,7 +34,8 @@ expect_lines("${printed}"
   "before\n" ${defaults}
   "ended: ok, [1-9][0-9]* trials, [0-9]+ ms\n"
   "outcomes: ok [1-9][0-9]*, [^\n]*wrong_result 0, crashed 0, timeout 0, [^\n]*\n"
-  "after\n" ${known} ${total} ${plain}
+  "after\n" ${known} ${total}
+  "history: generation 1, 0 blocks erased, [1-9][0-9]* of 65536 bytes used\n" ${plain}
   "memory: flash [0-9]+ of [0-9]+ bytes, RAM [0-9]+ of [0-9]+ bytes, stack [0-9]+ of [0-9]+ bytes\n"
   "temper-history-begin [1-9][0-9]*\ntemper-history-end\n"
   "boot 2: after reset"

@@ -8,6 +8,7 @@
 #include "schedules/table_writer.h"
 #include "temper/temper.h"
 #include "tests/runtime/ram_storage.h"
+#include "tests/runtime/scanned_history.h"
 #include "tests/runtime/toy_matmul.h"
 
 namespace temper::test {
@@ -344,6 +345,45 @@ TEST_CASE("where the commit was damaged, the miss says damaged and the default a
   const temper_answer answer = answer_of(caller.init());
   CHECK(answer.source == TEMPER_SOURCE_DEFAULT);
   CHECK(answer.missed[TEMPER_SOURCE_HISTORY] == TEMPER_MISS_DAMAGED);
+}
+
+TEST_CASE("the history's storage is told: what it holds, its generation, its wear, whether it takes more") {
+  RamStorage flash(16384, 8, 1024), file(8192, 1, 0), dead(8192, 8, 1024);
+  temper_history_info info{};
+  const auto ask = [&info](const temper_storage* storage, temper_status expected) {
+    Caller caller(storage);
+    temper_context* const t = caller.init();
+    CHECK(temper_get_history_info(t, &info) == expected);
+    CHECK(info.used_bytes + info.free_bytes == info.region_bytes);
+    temper_progress progress{};
+    REQUIRE(caller.tune(t, &progress) == TEMPER_OK);
+    CHECK(temper_get_history_info(t, &info) == expected);
+  };
+  ask(flash.storage(), TEMPER_OK);
+  CHECK(info.generation == 1);
+  CHECK(info.erased_blocks == 0);
+  CHECK(info.region_bytes == 8192);
+  CHECK(info.used_bytes > 500);
+  CHECK(info.writable);
+  {
+    ScannedHistory scanned(flash.storage());  // what is of no use here fills the flash
+    while (scanned.history.room_bytes() > 300) {
+      REQUIRE(scanned.append(FrameType::kTrial, std::vector<uint8_t>(200, 1)).ok());
+    }
+  }
+  ask(flash.storage(), TEMPER_OK);  // nothing is left to tune, but a step finds the room and it is made at once
+  CHECK(info.generation == 2);
+  CHECK(info.erased_blocks == 8);
+  CHECK(info.used_bytes < 6144);
+  ask(file.storage(), TEMPER_OK);
+  CHECK(info.generation == 0);
+  CHECK(info.erased_blocks == 0);
+  CHECK(info.region_bytes == 8192);
+  dead.read_fails = true;
+  ask(dead.storage(), TEMPER_NOT_FOUND);
+  CHECK_FALSE(info.writable);
+  ask(nullptr, TEMPER_NOT_FOUND);
+  CHECK(temper_get_history_info(nullptr, &info) == TEMPER_INVALID_ARGUMENT);
 }
 
 TEST_CASE("storage that fails from the start costs persistence alone") {

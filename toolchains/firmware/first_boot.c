@@ -62,6 +62,7 @@ OWN_FRAME static bool tune(temper_context* t, const first_boot_options* options,
   const bool ended = run_trials(t, options, pool + arena_bytes, sizeof pool - arena_bytes);
   board_print("after\n");
   const uint32_t known = report_answers(t);
+  report_history(t);
   if (!ended) {
     return say_failure("trials", "the run ended for the reason above");
   }

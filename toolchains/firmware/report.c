@@ -111,6 +111,21 @@ OWN_FRAME uint32_t report_answers(const temper_context* t) {
   return sums.from_history;
 }
 
+OWN_FRAME void report_history(const temper_context* t) {
+  temper_history_info info;
+  if (temper_get_history_info(t, &info) != TEMPER_OK) {
+    return;
+  }
+  board_print("history: ");
+  if (info.generation != 0) {
+    say("generation ", info.generation, ", ");
+    say("", info.erased_blocks, " blocks erased, ");
+  }
+  say("", info.used_bytes, " of ");
+  say("", info.region_bytes, " bytes used");
+  board_print(info.writable ? "\n" : ", nothing more is written\n");
+}
+
 OWN_FRAME void report_memory(void) {
   const board_memory used = board_measure_memory();
   if (used.stack_size == 0) {

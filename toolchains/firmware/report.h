@@ -15,6 +15,8 @@ bool report_tensors(const temper_context* t, size_t free_bytes);
 /// One line a workload, then the sums over the network, weighted by how often each workload occurs. Returns how many
 /// workloads the history answers for.
 uint32_t report_answers(const temper_context* t);
+/// What the history has taken of its storage; nothing where there is none.
+void report_history(const temper_context* t);
 void report_memory(void);
 
 #endif
