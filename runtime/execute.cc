@@ -90,7 +90,8 @@ temper_status temper_pack_constant(const temper_plan* plan, const float* constan
 temper_status temper_execute(const temper_plan* plan, const temper_port* port, void* const tensors[TEMPER_TENSOR_COUNT],
                              void* workspace, size_t workspace_bytes) {
   if (plan == nullptr || plan->kernel == nullptr || plan->threads == 0 || tensors == nullptr ||
-      tensors[TEMPER_OUT] == nullptr || !aligned(workspace)) {
+      tensors[TEMPER_OUT] == nullptr || (plan->packed_bytes != 0 && tensors[plan->packed_tensor] == nullptr) ||
+      !aligned(workspace)) {
     return TEMPER_INVALID_ARGUMENT;
   }
   const uint64_t needed = static_cast<uint64_t>(plan->threads) * plan->workspace_bytes;

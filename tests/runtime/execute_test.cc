@@ -108,6 +108,12 @@ TEST_CASE("execution refuses what breaks its contract and runs nothing") {
   CHECK(temper_execute(&plan, nullptr, tensors, nullptr, 128) == TEMPER_INVALID_ARGUMENT);
   CHECK(temper_execute(&plan, nullptr, tensors, memory + 16, 128) == TEMPER_INVALID_ARGUMENT);
   CHECK(temper_execute(&plan, nullptr, tensors, memory, 127) == TEMPER_NO_MEMORY);
+  plan.packed_tensor = TEMPER_IN_B;
+  plan.packed_bytes = 64;
+  CHECK(temper_execute(&plan, nullptr, tensors, memory, 128) == TEMPER_INVALID_ARGUMENT);
+  tensors[TEMPER_IN_B] = memory;
+  CHECK(temper_execute(&plan, nullptr, tensors, memory, 128) == TEMPER_OK);
+  out.assign(4, 0.0f);
   plan.kernel = nullptr;
   CHECK(temper_execute(&plan, nullptr, tensors, memory, 128) == TEMPER_INVALID_ARGUMENT);
   plan = counting_plan(4, 0, 0);
