@@ -1,4 +1,5 @@
-// Runs another program to its end: cmake, ninja, a linker, nm. Used by build; never through a shell.
+// Runs another program to its end: cmake, ninja, a linker, nm. Used by build; never through a shell. A signal that
+// would end this process (SIGINT, SIGTERM, SIGHUP) first ends the program and all that it started. One at a time.
 #pragma once
 
 #include <string>
