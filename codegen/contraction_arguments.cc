@@ -101,15 +101,7 @@ Value* ContractionLowering::tile_buffer() {
 }
 
 Value* ContractionLowering::zeros() {
-  if (zeros_ == nullptr) {
-    zeros_ = e_.stack(width());
-    e_.at_entry([&] {
-      for (int32_t v = 0; v < vectors_; ++v) {
-        e_.store_vector(e_.zero(), e_.offset(zeros_, static_cast<int64_t>(v) * e_.lanes()));
-      }
-      return zeros_;
-    });
-  }
+  zeros_ = zeros_ == nullptr ? e_.zeros(width()) : zeros_;
   return zeros_;
 }
 

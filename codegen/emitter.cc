@@ -350,6 +350,17 @@ Value* Emitter::stack(int64_t elements) {
   return place;
 }
 
+Value* Emitter::zeros(int64_t elements) {
+  Value* place = stack(elements);
+  at_entry([&] {
+    for (int64_t at = 0; at < elements; at += lanes_) {
+      store_vector(zero(), offset(place, at));
+    }
+    return place;
+  });
+  return place;
+}
+
 void Emitter::copy_run(Value* to, Value* from, Value* count) {
   const auto part = [&](Value* at, Value* mask) {
     store_vector(from == nullptr ? zero() : load_vector(offset(from, at), mask), offset(to, at), mask);

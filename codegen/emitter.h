@@ -83,6 +83,8 @@ class Emitter {
   /// 0, 1, 2... as i32 lanes.
   llvm::Value* lane_numbers(int32_t first = 0);
   llvm::Value* stack(int64_t elements);
+  /// So many zeros, a multiple of lanes(), on the stack; filled once, at the entry.
+  llvm::Value* zeros(int64_t elements);
 
   /// Copies, or with a null source zeroes, count elements; by vectors, never past the end of either side.
   void copy_run(llvm::Value* to, llvm::Value* from, llvm::Value* count);

@@ -6,6 +6,6 @@
 
 namespace temper {
 
-inline constexpr uint32_t kGeneratorVersion = 4;
+inline constexpr uint32_t kGeneratorVersion = 5;
 
 }  // namespace temper

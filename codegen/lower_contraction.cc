@@ -7,9 +7,12 @@ namespace temper {
 
 using llvm::Value;
 
+// Observed, one float at a time on Cortex-M4 and -M7: a body for each tail takes 2 to 8 % longer than the tile of
+// arguments with its sizes known, which begins with the bias in registers, and half as much flash again. By vectors of
+// MVE it is the other way round, 3 %.
 ContractionLowering::ContractionLowering(Emitter& emitter, const LoopNest& nest, const NestInput& input)
     : NestWalker(emitter, nest, nest.register_begin()),
-      exact_(input.dims != nullptr),
+      exact_(input.dims != nullptr && !(emitter.bare_metal() && emitter.lanes() == 1)),
       a_(*nest.access(TEMPER_IN_A)),
       b_(*nest.access(TEMPER_IN_B)),
       out_(*nest.access(TEMPER_OUT)),

@@ -5,8 +5,10 @@
 namespace temper {
 namespace {
 
-// Rows outside the image are read from a buffer of this many zeros, so deep rows are copied in pieces of as many.
+// Rows outside the image are read from a buffer of this many zeros, so deep rows are copied in pieces of as many. A
+// microcontroller has a kilobyte or two of stack in all.
 constexpr int64_t kZeros = 64;
+constexpr int64_t kZerosOnBareMetal = 16;
 
 }  // namespace
 
@@ -148,8 +150,8 @@ void PackStage::image_panels_of_rows() const {
 // Some rows of a panel, all of the depth: for each window position, the channels of each row's pixel or zeros.
 void PackStage::image_row_group(const Values& pixels, Value* to) const {
   const ImageView& v = *access.image;
-  Value* zeros = e.stack(kZeros);
-  e.copy_run(zeros, nullptr, e.integer(kZeros));
+  const int64_t zero_count = e.bare_metal() ? kZerosOnBareMetal : kZeros;
+  Value* zeros = e.zeros(zero_count);
   Value *channels = e.amount(v.channels), *kernel_w = e.amount(v.kernel_w);
   Value *first = position(kAxisK), *end = e.add(first, axes[kAxisK].left);
   Values tops, lefts;
@@ -171,13 +173,13 @@ void PackStage::image_row_group(const Values& pixels, Value* to) const {
           e.offset(source, e.add(e.mul(ih, e.amount(v.row_stride)), e.mul(iw, e.amount(v.pixel_stride)))));
     }
     Value *low = e.maximum(start, first), *high = e.minimum(e.add(start, channels), end);
-    e.loop(low, high, e.integer(kZeros), [&](Value* k) {
+    e.loop(low, high, e.integer(zero_count), [&](Value* k) {
       Values rows;
       for (size_t i = 0; i < pixels.size(); ++i) {
         rows.push_back(e.builder().CreateSelect(valid[i], e.offset(windows[i], e.sub(k, start)), zeros));
       }
       transpose_rows(rows, e.offset(to, e.mul(e.sub(k, first), e.integer(access.tile))),
-                     e.minimum(e.integer(kZeros), e.sub(high, k)));
+                     e.minimum(e.integer(zero_count), e.sub(high, k)));
     });
   });
 }

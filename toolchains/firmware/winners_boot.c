@@ -10,7 +10,7 @@
 
 extern const temper_winners TEMPER_WINNERS;
 
-enum { kAlignment = 64 };
+enum { kAlignment = 64, kRuns = 3 };  // an interrupt of the clock falls into some runs
 static alignas(kAlignment) unsigned char pool[TEMPER_POOL_BYTES];
 static size_t pool_used;
 
@@ -63,9 +63,14 @@ OWN_FRAME static bool execute(const temper_winners_view* winners, uint32_t index
   if (workspace == NULL || !prepare(winner, &plan, tensors)) {
     return say_failure(name, "the pool is too small; configure with a larger TEMPER_POOL_BYTES");
   }
-  const uint64_t start_ns = port->now_ns(port->self);
-  const temper_status status = temper_execute(&plan, port, tensors, workspace, workspace_bytes);
-  const uint64_t took_ns = port->now_ns(port->self) - start_ns;
+  temper_status status = TEMPER_OK;
+  uint64_t took_ns = UINT64_MAX;
+  for (int run = 0; run < kRuns && status == TEMPER_OK; ++run) {
+    const uint64_t start_ns = port->now_ns(port->self);
+    status = temper_execute(&plan, port, tensors, workspace, workspace_bytes);
+    const uint64_t run_ns = port->now_ns(port->self) - start_ns;
+    took_ns = run_ns < took_ns ? run_ns : took_ns;
+  }
   if (status != TEMPER_OK) {
     return say_failure(name, temper_status_name(status));
   }
