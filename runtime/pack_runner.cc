@@ -56,6 +56,7 @@ size_t PackRunner::bytes_of_variant(const Space& space, uint32_t variant) {
   if (!make_plan(space, config, nullptr, &plan_).ok()) {
     return 0;
   }
+  plan_.memory = 0;  // all of it may have to lie there
   (void)lay_out(space);
   return tensor_bytes_;
 }
@@ -94,13 +95,13 @@ Status PackRunner::attach(void* memory, size_t memory_bytes) {
   return {};
 }
 
-temper_outcome PackRunner::find_kernel(uint32_t workload, const Config& config) {
-  const Space& space = spaces_->select(workload);
+temper_outcome PackRunner::find_kernel() {
+  const Space& space = spaces_->select(workload_);
   // Without a digest nothing could tell a wrong kernel, so nothing is tuned.
   if (space.workload().digest == 0) {
     return TEMPER_OUTCOME_INVALID;
   }
-  const bool fits = spaces_->plan(config, &plan_).ok() && lay_out(space);
+  const bool fits = spaces_->plan(*wanted_, &plan_).ok() && lay_out(space);
   return fits ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_INVALID;
 }
 
@@ -217,12 +218,15 @@ Status PackRunner::build_slot(void* self, uint8_t slot, uint32_t workload, const
   }
   runner.workload_ = workload;
   runner.prepared_ = false;
-  runner.outcome_ = runner.find_kernel(workload, config);
+  runner.wanted_ = &config;
   return {};
 }
 
+// Looking for the kernel takes about as long as a candidate of the search, which this step was spent on already.
 bool PackRunner::poll_slot(void* self, uint8_t, temper_outcome* outcome, uint32_t* build_us) {
-  *outcome = static_cast<PackRunner*>(self)->outcome_;
+  PackRunner& runner = *static_cast<PackRunner*>(self);
+  runner.outcome_ = runner.find_kernel();
+  *outcome = runner.outcome_;
   *build_us = 0;
   return true;
 }

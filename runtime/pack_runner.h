@@ -19,7 +19,8 @@ class PackRunner {
   PackRunner(CurrentSpace* spaces, const temper_config* config) : spaces_(spaces), config_(config) {}
 
   /// What a tuning run over all workloads can use of the memory lent to it: tensors, packed constant and workspaces of
-  /// the largest. Counts the largest value of every run knob for each variant. Not while a run goes on.
+  /// the largest, all in this memory. Counts the largest value of every run knob for each variant. Not while a run
+  /// goes on.
   size_t bytes_wanted();
   /// Lends the memory. TEMPER_NO_MEMORY when a workload's default does not fit; candidates that do not fit later are
   /// invalid.
@@ -31,7 +32,7 @@ class PackRunner {
  private:
   bool lay_out(const Space& space);
   size_t bytes_of_variant(const Space& space, uint32_t variant);
-  temper_outcome find_kernel(uint32_t workload, const Config& config);
+  temper_outcome find_kernel();
   bool prepare();
   void call(uint32_t begin, uint32_t end);
   void set_alarm(uint64_t after_ns) const;
@@ -61,6 +62,7 @@ class PackRunner {
   size_t tensor_bytes_;                    ///< all of them
   uint8_t* side_;                          ///< the packed constant, and behind it the workspace
   uint32_t workload_;                      ///< of the slot
+  const Config* wanted_;                   ///< what is built
   uint32_t filled_workload_;               ///< whose inputs are in memory
   uint32_t number_;
   uint32_t item_;      ///< of the grid: where the next part begins

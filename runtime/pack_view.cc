@@ -220,7 +220,8 @@ PackFault check_variant(const PackView& pack, uint32_t index, const temper_pack&
   return served ? PackFault::kNone : PackFault::kVariantKernel;
 }
 
-PackFault check_semantics(const PackView& pack, const temper_pack& given) {
+// Not inlined: its frame would lie under the check of the structure, which recurses.
+[[gnu::noinline]] PackFault check_semantics(const PackView& pack, const temper_pack& given) {
   if (pack.template_count() > UINT8_MAX) {
     return PackFault::kTemplateCount;
   }

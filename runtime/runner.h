@@ -25,7 +25,8 @@ struct Runner {
   void* self;
   uint8_t slot_count;  ///< at least 1; rematch uses as many as there are contenders, up to slot_count
 
-  /// Starts to find or build the kernel of `config`. The slot is free or was released.
+  /// Starts to find or build the kernel of `config`, which stays as it is until the build is over. The slot is free or
+  /// was released.
   Status (*build)(void* self, uint8_t slot, uint32_t workload, const Config& config);
   /// False while building. True: *outcome is ok (ready to run) or why not; *build_us is what it cost.
   bool (*poll_build)(void* self, uint8_t slot, temper_outcome* outcome, uint32_t* build_us);

@@ -13,8 +13,11 @@ int32_t clamp_int(int32_t value, int32_t low, int32_t high) {
 }  // namespace
 
 Space::Space(const PackView* pack, uint32_t workload, const temper_facts* facts, Scratch scratch)
-    : pack_(pack), facts_(facts), scratch_(scratch), workload_(pack->workload(workload)) {
-  template_ = pack->get_template(workload_.template_index);
+    : pack_(pack),
+      facts_(facts),
+      scratch_(scratch),
+      workload_(pack->workload(workload)),
+      template_(pack->get_template(workload_.template_index)) {
   for (uint32_t k = 0; k < knob_count(); ++k) {
     const Span<const uint16_t> values = template_.values(k);
     choice_count_[k] = static_cast<uint8_t>(values.size);

@@ -134,8 +134,8 @@ class Space {
   const PackView* pack_ = nullptr;
   const temper_facts* facts_ = nullptr;
   Scratch scratch_;
-  TemplateView template_{};
   WorkloadView workload_{};
+  TemplateView template_{};     ///< behind workload_, which names it: both are read in place, a temporary weighs stack
   uint32_t variant_count_ = 0;  ///< of the template
   uint8_t choice_count_[TEMPER_MAX_KNOBS] = {};
   const uint16_t* choices_[TEMPER_MAX_KNOBS] = {};  ///< the values of each knob: every evaluation reads them
