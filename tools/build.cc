@@ -103,7 +103,7 @@ class Build {
 
  private:
   Result<bool> prepare();
-  Result<bool> check_board() const;
+  Result<std::string> find_board() const;
   Result<bool> clear_folder() { return folder_.clear(kit_, report_.pack ? name_ : ""); }
   Result<bool> make_pack();
   Result<bool> write_pack_files();
@@ -170,9 +170,11 @@ Result<bool> Build::prepare() {
     return facts.error();
   }
   facts_ = *facts;
-  if (Result<bool> known = check_board(); !known) {
-    return known;
+  const Result<std::string> board = find_board();
+  if (!board) {
+    return board.error();
   }
+  facts_.value[TEMPER_FACT_MEMORIES] = memories_of_board(*board);
   Result<BuildFolder> folder = BuildFolder::open(command_.output);
   if (!folder) {
     return folder.error();
@@ -186,17 +188,18 @@ Result<bool> Build::prepare() {
   return true;
 }
 
-Result<bool> Build::check_board() const {
+// Its folder, where it is there.
+Result<std::string> Build::find_board() const {
   if (command_.board.find('/') != std::string::npos) {
     std::error_code ignored;
     return std::filesystem::is_regular_file(command_.board + "/board.cmake", ignored)
-               ? Result<bool>(true)
+               ? Result<std::string>(command_.board)
                : Error{TEMPER_INVALID_ARGUMENT, "--board " + command_.board + ": there is no board.cmake in it"};
   }
   const std::vector<std::string> boards = known_boards(kit_);
   const std::string& board = command_.board.empty() ? kit_.default_board : command_.board;
   if (std::find(boards.begin(), boards.end(), board) != boards.end()) {
-    return true;
+    return kit_.root + "/toolchains/boards/" + board;
   }
   std::string known;
   for (const std::string& name : boards) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "codegen/target.h"
@@ -112,6 +113,18 @@ std::vector<std::string> known_boards(const BuildKit& kit) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+int32_t memories_of_board(const std::string& folder) {
+  std::ifstream file(folder + "/board.cmake");
+  const std::regex wanted("\\s*set\\(board_memories ([0-9]{1,4})\\).*");
+  std::smatch found;
+  for (std::string line; std::getline(file, line);) {
+    if (std::regex_match(line, found, wanted)) {
+      return std::max(std::stoi(found[1]), 1);
+    }
+  }
+  return 1;
 }
 
 BoardFacts read_board_facts(const std::string& build_folder) {

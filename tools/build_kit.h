@@ -26,6 +26,9 @@ Result<BuildKit> find_build_kit(const std::string& target);
 /// Boards that the kit brings, sorted.
 std::vector<std::string> known_boards(const BuildKit& kit);
 
+/// How many memories the board in this folder has: its board.cmake sets board_memories where there are several.
+int32_t memories_of_board(const std::string& folder);
+
 /// What the firmware project says of the board it was configured for, by name; numbers as text.
 using BoardFacts = std::map<std::string, std::string>;
 BoardFacts read_board_facts(const std::string& build_folder);

@@ -2,6 +2,7 @@
 add_firmware(cortex-m4 65536)
 add_firmware(cortex-m7 65536)
 add_firmware(cortex-m55 65536)
+add_firmware(cortex-m7 65536 two-memories mps2-an500-psram 2)
 foreach(target cortex-m4 cortex-m7 cortex-m55)
   add_test(NAME board_${target}_boots_tunes_resets_and_remembers
     COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/${target} -DLIMITS=${CMAKE_CURRENT_SOURCE_DIR}/size_limits.cmake
@@ -14,11 +15,24 @@ foreach(target cortex-m4 cortex-m7 cortex-m55)
   endforeach()
 endforeach()
 
-add_test(NAME board_cortex-m4_ships_its_winners
-  COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/cortex-m4 -DTARGET=cortex-m4
-          -DTEMPER=$<TARGET_FILE:temper> -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/winners
-          -P ${CMAKE_CURRENT_SOURCE_DIR}/boot_winners.cmake)
-set_tests_properties(board_cortex-m4_ships_its_winners PROPERTIES TIMEOUT 600)
+add_executable(board_placements placements.cc)
+target_link_libraries(board_placements PRIVATE temper_tools temper_warnings)
+ExternalProject_Add_Step(firmware_of_two-memories every_config
+  COMMAND ${CMAKE_COMMAND} --build ${CMAKE_CURRENT_BINARY_DIR}/two-memories --target every_config
+  DEPENDEES build
+  ALWAYS ON)
+add_test(NAME board_with_two_memories_places_in_both
+  COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/two-memories -DPLACEMENTS=$<TARGET_FILE:board_placements>
+          -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/two-memories-logs -P ${CMAKE_CURRENT_SOURCE_DIR}/boot_two_memories.cmake)
+set_tests_properties(board_with_two_memories_places_in_both PROPERTIES TIMEOUT 600)
+
+foreach(target cortex-m4 cortex-m7 cortex-m55)
+  add_test(NAME board_${target}_ships_its_winners
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/${target} -DTARGET=${target}
+            -DTEMPER=$<TARGET_FILE:temper> -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/winners-${target}
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/boot_winners.cmake)
+  set_tests_properties(board_${target}_ships_its_winners PROPERTIES TIMEOUT 600)
+endforeach()
 
 set(map ${CMAKE_CURRENT_BINARY_DIR}/cortex-m4/first_boot.map)
 add_test(NAME board_size_report

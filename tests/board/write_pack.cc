@@ -1,5 +1,5 @@
 // Makes the kernel pack of ds_cnn for a target, as `temper build` does, for the boot tests: write_pack TARGET OUTPUT.o
-// LIMIT_BYTES. The object defines ds_cnn_pack.
+// LIMIT_BYTES [MEMORIES]. The object defines ds_cnn_pack.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -10,7 +10,7 @@
 namespace temper {
 namespace {
 
-Result<KernelPack> make_pack(const char* target_name, uint64_t limit_bytes) {
+Result<KernelPack> make_pack(const char* target_name, uint64_t limit_bytes, int32_t memories) {
   const Result<Target> target = find_target(target_name);
   if (!target.ok()) {
     return target.error();
@@ -22,6 +22,7 @@ Result<KernelPack> make_pack(const char* target_name, uint64_t limit_bytes) {
   KernelPackOptions options;
   options.target = *target;
   options.facts = target->facts;
+  options.facts.value[TEMPER_FACT_MEMORIES] = memories;
   options.name = "ds_cnn";
   options.limit_bytes = limit_bytes;
   options.machine = PackMachine::kNominal;
@@ -33,11 +34,12 @@ Result<KernelPack> make_pack(const char* target_name, uint64_t limit_bytes) {
 }  // namespace temper
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fputs("usage: write_pack TARGET OUTPUT.o LIMIT_BYTES\n", stderr);
+  if (argc != 4 && argc != 5) {
+    std::fputs("usage: write_pack TARGET OUTPUT.o LIMIT_BYTES [MEMORIES]\n", stderr);
     return 2;
   }
-  const temper::Result<temper::KernelPack> pack = temper::make_pack(argv[1], std::strtoull(argv[3], nullptr, 10));
+  const temper::Result<temper::KernelPack> pack =
+      temper::make_pack(argv[1], std::strtoull(argv[3], nullptr, 10), argc > 4 ? std::atoi(argv[4]) : 1);
   if (!pack.ok()) {
     std::fprintf(stderr, "write_pack: %s\n", pack.error().message.c_str());
     return 3;

@@ -1,5 +1,6 @@
 # Installs temper into a scratch prefix and builds the example there as a project that knows nothing of this tree.
-# cmake -DBUILD=... -DCONFIG=... -DSCRATCH=... -DSOURCE=... -DPACK=example_pack.o -P build_outside.cmake
+# Where the cross compiler is there, `temper build` of the installed command makes a firmware from what was installed alone.
+# cmake -DBUILD=... -DCONFIG=... -DSCRATCH=... -DSOURCE=... -DPACK=example_pack.o -DROOT=SOURCES -P build_outside.cmake
 cmake_minimum_required(VERSION 3.25)
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE said)
@@ -16,3 +17,16 @@ run(${CMAKE_COMMAND} -S ${SCRATCH}/project -B ${SCRATCH}/build -G Ninja -DCMAKE_
     -DCMAKE_BUILD_TYPE=Release "-DCMAKE_C_FLAGS=${C_FLAGS}" "-DCMAKE_CXX_FLAGS=${C_FLAGS}")
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run(${SCRATCH}/build/example_app ${SCRATCH}/example.history)
+
+find_program(ARM_GCC arm-none-eabi-g++)
+if(NOT ARM_GCC)
+  message(WARNING "no arm-none-eabi-g++: temper build of the installed command is NOT tested")
+  return()
+endif()
+run(${SCRATCH}/prefix/bin/temper build --target cortex-m4 ds_cnn -o ${SCRATCH}/firmware --pack-bytes 16k --quiet)
+file(READ ${SCRATCH}/firmware/build.log log)
+string(FIND "${log}" "${ROOT}/toolchains" in_tree)
+string(FIND "${log}" "${ROOT}/runtime" core_in_tree)
+if(NOT EXISTS ${SCRATCH}/firmware/first_boot.elf OR in_tree GREATER_EQUAL 0 OR core_in_tree GREATER_EQUAL 0)
+  message(FATAL_ERROR "the installed command built no firmware, or built it from ${ROOT}:\n${log}")
+endif()

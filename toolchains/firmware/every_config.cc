@@ -199,6 +199,7 @@ int main() {
   config.pack = &TEMPER_PACK;
   config.port = port;
   board_facts(&config.facts);
+  config.memories = board_memories(&config.memory_count);
   temper::EveryConfig every(config, options);
   const bool good = every.run();
   board_print(good ? "done\n" : "failed\n");

@@ -104,6 +104,7 @@ OWN_FRAME static bool run(const first_boot_options* options, const temper_port* 
                            .core_type = board_core_type(),
                            .seed = options->seed};
   board_facts(&config.facts);
+  config.memories = board_memories(&config.memory_count);
   temper_context* t = NULL;
   if (!start(&config, &t)) {
     return false;

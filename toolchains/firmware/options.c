@@ -19,6 +19,7 @@ static const number_option kNumbers[] = {{"budget-ms", offsetof(first_boot_optio
                                          {"seed", offsetof(first_boot_options, seed)},
                                          {"dump", offsetof(first_boot_options, dump)},
                                          {"plain", offsetof(first_boot_options, plain)},
+                                         {"stack-of-kernels", offsetof(first_boot_options, stack_of_kernels)},
                                          {"every", offsetof(first_boot_options, every)}};
 
 static bool is_word(const char* text, size_t length, const char* word) {
@@ -87,6 +88,7 @@ bool read_options(first_boot_options* options) {
                                   .seed = 1,
                                   .dump = 1,
                                   .plain = 1,
+                                  .stack_of_kernels = 1,
                                   .every = 1};
   if (!read_mode(TEMPER_MODE, strlen(TEMPER_MODE), &options->mode)) {
     board_print("configured with an unknown TEMPER_MODE: " TEMPER_MODE "\n");

@@ -6,9 +6,17 @@
 static temper_port watched;
 static void (*board_alarm)(void* self, uint64_t after_ns);
 static bool kernel_called;
+static bool without_kernels;  // of the stack
+static uint32_t stack_before_kernel;
 
+// The core sets the alarm right before it calls a kernel and takes it back right after.
 static void set_watched_alarm(void* self, uint64_t after_ns) {
   kernel_called |= after_ns != 0;
+  if (without_kernels && after_ns != 0) {
+    stack_before_kernel = board_measure_memory().stack_used;
+  } else if (without_kernels) {
+    board_forget_stack(stack_before_kernel);
+  }
   if (board_alarm != NULL) {
     board_alarm(self, after_ns);
   }
@@ -57,6 +65,7 @@ OWN_FRAME bool run_trials(temper_context* t, const first_boot_options* options, 
   static temper_progress progress;
   static uint32_t outcomes[TEMPER_OUTCOME_COUNT];
   static uint64_t longest_ns;
+  without_kernels = options->stack_of_kernels == 0;
   say("budget: ", options->budget_ms, " ms, ");
   say("", options->trials, " trials\n");
   temper_status status = first_boot_start(t, &budget, memory, bytes);

@@ -14,7 +14,9 @@ typedef struct cortex_m_board_data {
   uint32_t ns_per_tick, ns_per_tick_shift;  ///< a tick takes ns_per_tick / 2^shift nanoseconds
   volatile uint32_t* watchdog;              ///< a CMSDK APB watchdog
   uint32_t watchdog_hz;
-  uint32_t ns_per_instruction;  ///< as the emulator's command line counts, see `emulate`; 0 on hardware
+  uint32_t ns_per_instruction;    ///< as the emulator's command line counts, see `emulate`; 0 on hardware
+  const temper_memory* memories;  ///< besides RAM
+  uint32_t memory_count;
 } cortex_m_board_data;
 extern const cortex_m_board_data cortex_m_board;
 

@@ -122,6 +122,20 @@ const char* board_options(void) {
 
 void board_print(const char* text) { semihosting_write(text); }
 
+// What lies just below this frame is its own.
+__attribute__((noinline)) void board_forget_stack(uint32_t stack_used) {
+  uint32_t* const here = (uint32_t*)__builtin_frame_address(0) - 32;
+  uint32_t* const mark = (uint32_t*)((uintptr_t)stack_top - stack_used);
+  for (uint32_t* word = stack_bottom; word < here && word < mark; ++word) {
+    *word = CORTEX_M_PAINT;
+  }
+}
+
+const temper_memory* board_memories(uint32_t* count) {
+  *count = cortex_m_board.memory_count;
+  return cortex_m_board.memories;
+}
+
 board_memory board_measure_memory(void) {
   const uint32_t* word = stack_bottom;
   while (word < stack_top && *word == CORTEX_M_PAINT) {

@@ -105,3 +105,8 @@ void board_reset(void) {}
 const char* board_options(void) { return options; }
 void board_print(const char* text) { fputs(text, stdout); }
 board_memory board_measure_memory(void) { return (board_memory){0}; }
+void board_forget_stack(uint32_t stack_used) { (void)stack_used; }
+const temper_memory* board_memories(uint32_t* count) {
+  *count = 0;
+  return NULL;
+}
