@@ -130,7 +130,9 @@ bool BoardTuner::make_room() {
     }
     compacting_ = history_->has_other_region() && full_at_ != history_->place().end;
     if (compacting_) {
-      new (&compaction_) Compaction(history_, lookup_, spaces_);
+      const bool collects = run_.purpose == RunPurpose::kCollect;
+      new (&compaction_) Compaction(history_, lookup_, spaces_,
+                                    collects ? Compaction::Extent::kOwnTrialsStay : Compaction::Extent::kAll);
     }
   }
   Status status = TEMPER_STORAGE_FULL;

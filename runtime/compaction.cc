@@ -21,8 +21,8 @@ uint32_t config_id(const FrameView& frame) {
 
 }  // namespace
 
-Compaction::Compaction(History* history, Lookup* lookup, CurrentSpace* spaces)
-    : history_(history), lookup_(lookup), spaces_(spaces), source_(history->place()) {
+Compaction::Compaction(History* history, Lookup* lookup, CurrentSpace* spaces, Extent extent)
+    : history_(history), lookup_(lookup), spaces_(spaces), source_(history->place()), extent_(extent) {
   const uint32_t seen = lookup->fingerprint_count();
   if (seen > kKnownFingerprints) {
     dropped_fingerprints_ = static_cast<uint16_t>((seen / kKnownFingerprints - 1) * kKnownFingerprints);
@@ -126,7 +126,7 @@ Status Compaction::choose_level() {
   for (const uint32_t bytes : bytes_) {
     needed += bytes;
   }
-  for (uint8_t level = kClosed; level < kLevelCount; ++level) {
+  for (uint8_t level = kClosed; level < static_cast<uint8_t>(extent_); ++level) {
     needed -= bytes_[level];
     if (needed <= region) {
       level_ = static_cast<Level>(level);

@@ -20,8 +20,10 @@ constexpr uint32_t trial_room_bytes(uint32_t program_bytes) {
 
 class Compaction {
  public:
+  /// How many levels of HISTORY.md may be dropped: runs that collect keep every trial of this device.
+  enum class Extent : uint8_t { kOwnTrialsStay = 2, kAll = 4 };
   /// The history has another region and is writable. All outlive the compaction.
-  Compaction(History* history, Lookup* lookup, CurrentSpace* spaces);
+  Compaction(History* history, Lookup* lookup, CurrentSpace* spaces, Extent extent);
   /// A frame looked at or copied, or a block erased. TEMPER_MORE; TEMPER_OK: done, and records refer to fingerprints by
   /// ordinals that are dropped_fingerprints() lower. TEMPER_STORAGE_FULL: too little can be dropped; nothing was
   /// written. TEMPER_STORAGE_*: the storage failed; the history is what it was, for reading alone.
@@ -55,6 +57,7 @@ class Compaction {
   uint32_t bytes_[kLevelCount + 1] = {};  ///< of the frames of each level
   uint16_t fingerprints_ = 0;             ///< seen so far
   uint16_t dropped_fingerprints_ = 0;
+  Extent extent_;
   Level level_ = kClosed;
   Phase phase_ = Phase::kMeasure;
 };

@@ -130,7 +130,7 @@ BoardOptions on(const RamStorage& storage) {
 }
 
 Status compact(SimBoard& board, uint32_t* steps = nullptr, uint16_t* dropped = nullptr) {
-  Compaction compaction(&board.history, &board.lookup, &board.spaces);
+  Compaction compaction(&board.history, &board.lookup, &board.spaces, Compaction::Extent::kAll);
   Status status = TEMPER_MORE;
   for (uint32_t i = 0; status == TEMPER_MORE; ++i) {
     REQUIRE(i < 10000);
@@ -298,6 +298,23 @@ TEST_CASE("flash too small for a search ends it early, and its commit makes room
   }
   SimBoard second(pack, board_device(), on(ram));
   CHECK(second.commit_count() == 3);
+}
+
+TEST_CASE(
+    "a run that collects drops no trial of this device for room: its flash is full some day, which is told once") {
+  const OpenPack pack(many_workloads(2, kFourKnobs));
+  RamStorage ram(2 * 8192, 8, 1024);
+  SimBoard board(pack, board_device(), on(ram));
+  REQUIRE(board.run({3600 * kSecond, 0, 8}).ok());
+  REQUIRE(board.commit_count() == 2);
+  const std::set<std::string> tuned = trials_on(ram.storage());
+  REQUIRE(board.start({3600 * kSecond, 0, 100}, RunPurpose::kCollect).ok());
+  CHECK(board.finish().ok());
+  CHECK(board.history.generation() == 2);
+  CHECK(board.device.logged.size() == 1);
+  const std::set<std::string> all = trials_on(ram.storage());
+  CHECK(all.size() > tuned.size() + 40);
+  CHECK(std::includes(all.begin(), all.end(), tuned.begin(), tuned.end()));
 }
 
 TEST_CASE("flash found full of trials without a commit is not given up: they are committed") {
