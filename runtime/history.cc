@@ -142,7 +142,7 @@ Status History::open(const temper_storage* storage, Span<uint8_t> buffer, void* 
     storage_ = nullptr;
     return failure_;
   }
-  const bool unconfirmed = generation_ > 1 && report->headers == 1 && room_bytes() >= kMaxPayload;
+  const bool unconfirmed = generation_ > 1 && report->headers < 2 && room_bytes() >= kMaxPayload;
   if (report->frames == 0 || unconfirmed) {
     (void)put_header();
   }
@@ -187,7 +187,8 @@ Status History::choose_region() {
   }
   place_.begin = take_second ? half : 0;
   second_begin_ = half;
-  generation_ = 1;
+  const uint32_t generation = take_second ? second : first;  // the next scan may not read the header any more
+  generation_ = static_cast<uint16_t>(headless ? 1 : generation);
   return {};
 }
 

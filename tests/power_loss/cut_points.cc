@@ -41,7 +41,8 @@ void CutPoints::run(const std::vector<Stage>& stages) {
     check(where, result.status == TEMPER_OK && !result.memory_only ? "" : "is not completed even without a cut");
     reference_trials_ = result.trials;
     tally_.trials += result.trials;
-    cut_boot(stage, {image_, diary_, 0, 0, where, {}}, flash, result, choice_.every, choice_.again_depth);
+    cut_boot(stage, {image_, diary_, 0, 0, where, {}}, flash, result,
+             choose(static_cast<uint32_t>(flash.operations().size())), choice_.tears, choice_.again_depth);
 
     image_ = flash.image();
     for (const Promise& promise : result.promises) {
@@ -58,41 +59,50 @@ void CutPoints::run(const std::vector<Stage>& stages) {
   }
 }
 
-// Cuts the boot that made these operations. `every` 0: at one of them, at random.
-void CutPoints::cut_boot(const Stage& stage, const Situation& before, const SimFlash& flash, const BootResult& result,
-                         uint32_t every, uint32_t depth) {
-  const std::vector<Operation>& operations = flash.operations();
-  const uint32_t count = static_cast<uint32_t>(operations.size());
-  if (count == 0) {
-    return;
+// Ascending; a sync of a storage that keeps what it is given at once is no operation to cut.
+std::vector<uint32_t> CutPoints::choose(uint32_t count) {
+  std::vector<uint32_t> chosen;
+  uint32_t next = 0;
+  for (uint32_t at = 0; at < count; ++at) {
+    const bool its_turn = choice_.spread == CutSpread::kEach ||
+                          (choice_.spread == CutSpread::kAtRandom && dice_.below(choice_.sparse) == 0) ||
+                          (choice_.spread == CutSpread::kLogarithmic && at == next);
+    next += at == next ? 1 + dice_.below(2 * at / choice_.sparse + 1) : 0;
+    if (its_turn) {
+      chosen.push_back(at);
+    }
   }
+  return chosen;
+}
+
+// Cuts the boot that made these operations at the chosen ones.
+void CutPoints::cut_boot(const Stage& stage, const Situation& before, const SimFlash& flash, const BootResult& result,
+                         const std::vector<uint32_t>& chosen, uint32_t tears, uint32_t depth) {
+  const std::vector<Operation>& operations = flash.operations();
   CutSeries series(shape_, before.image, operations);
-  uint32_t executed = 0;
   DeviceDiary diary = before.diary;
-  uint32_t written = 0, trials = before.stage_trials;
-  const uint32_t only = every == 0 ? dice_.below(count) : count;
-  for (uint32_t at = 0; at < count && tally_.failures.size() < kMostFailures; ++at) {
+  uint32_t written = 0, executed = 0, trials = before.stage_trials;
+  Attempt told;
+  for (const uint32_t at : chosen) {
     for (; written < result.promises.size() && result.promises[written].operations <= at; ++written) {
       diary.write(result.promises[written]);
-      trials += result.promises[written].is_commit ? 0 : 1;
+      if (!result.promises[written].is_commit) {
+        told = {result.promises[written].record.workload, result.promises[written].record.knobs};
+        ++trials;
+      }
     }
     while (executed < result.executions.size() && result.executions[executed].operations <= at) {
       ++executed;
     }
     const bool idle = operations[at].kind == OperationKind::kSync && !shape_.cached && !shape_.is_file();
-    const bool chosen = every == 0 ? at == only : every == 1 || dice_.below(every) == 0;
-    if (idle || !chosen) {
-      continue;
-    }
-    const uint32_t tears = every == 0 ? 1 : choice_.tears;
     const uint32_t first = dice_.below(static_cast<uint32_t>(Tear::kCount));
-    for (uint32_t i = 0; i < tears; ++i) {
+    for (uint32_t i = 0; i < tears && !idle && tally_.failures.size() < kMostFailures; ++i) {
       const uint32_t tear = (first + i) % static_cast<uint32_t>(Tear::kCount);
       const std::string where = before.where + ", cut " + std::to_string(before.cuts + 1) + " at operation " +
                                 std::to_string(at) + " torn " + std::to_string(tear) + " seed " +
                                 std::to_string(choice_.seed);
       Situation cut{series.cut(at, static_cast<Tear>(tear), seed_of(at, i)), diary, trials, before.cuts + 1, where, {}};
-      if (executed != 0) {
+      if (executed != 0 && result.executions[executed - 1].attempt != told) {
         cut.in_flight = result.executions[executed - 1].attempt;
       }
       recover(stage, std::move(cut), depth);
@@ -105,7 +115,7 @@ void CutPoints::recover(const Stage& stage, Situation cut, uint32_t depth) {
   const ReadHistory torn = read_history(shape_, cut.image);
   check(cut.where + ", before the next boot", cut.diary.complaint(torn, stage.device));
   tally_.trials_checked += cut.diary.trial_count();
-  if (cut.in_flight.has_value() && (is_unsteady(cut.image) || knows(torn, stage.device, *cut.in_flight))) {
+  if (cut.in_flight.has_value() && knows(torn, stage.device, *cut.in_flight)) {
     cut.in_flight.reset();
   }
 
@@ -114,28 +124,37 @@ void CutPoints::recover(const Stage& stage, Situation cut, uint32_t depth) {
   ++tally_.reboots;
   check(cut.where, flash.faults().empty() ? "" : flash.faults().front());
   check(cut.where, result.memory_only ? "the history took no more" : "");
+  const bool steady = !is_unsteady(cut.image);  // else a boot may have read as whole what the next one cannot
   DeviceDiary diary = cut.diary;
+  if (!steady) {
+    diary.doubt_last_frame();
+  }
   for (const Promise& promise : result.promises) {
     diary.write(promise);
   }
   const ReadHistory after = read_history(shape_, flash.image());
   tally_.trials_checked += diary.trial_count();
   check(cut.where + ", after the next boot", diary.complaint(after, stage.device));
-  check_quarantine(cut, torn.open_intents(), result, after, stage.device);
+  if (steady) {
+    check_quarantine(cut, torn.open_intents(), result, after, stage.device);
+  }
   if (stage.kind == StageKind::kTune) {
     check(cut.where, result.status == TEMPER_OK && result.committed == life_.workload_count() ? "" : "not completed");
     check(cut.where, cut.stage_trials + result.trials <= reference_trials_ + cut.cuts
                          ? ""
                          : "more trials than without a cut: " + std::to_string(cut.stage_trials + result.trials));
-    check_second_boot(stage, flash.image(), cut.where);
+    if (steady) {
+      check_second_boot(stage, flash.image(), cut.where);
+    }
   }
-  for (uint32_t i = 0; depth > 0 && i < choice_.again; ++i) {
-    cut_boot(stage, cut, flash, result, 0, depth - 1);
+  const uint32_t count = static_cast<uint32_t>(flash.operations().size());
+  for (uint32_t i = 0; depth > 0 && count != 0 && i < choice_.again; ++i) {
+    cut_boot(stage, cut, flash, result, {dice_.below(count)}, 1, depth - 1);
   }
 }
 
 // What was being tried when power failed is tried no more: it counts as a crash, but for a default, which is given a
-// second chance. Of an intent of which a bit reads as it likes nothing is asked.
+// second chance.
 void CutPoints::check_quarantine(const Situation& cut, const std::vector<ReadRecord>& open, const BootResult& result,
                                  const ReadHistory& after, uint32_t device) {
   std::set<Attempt> tried;
@@ -143,9 +162,6 @@ void CutPoints::check_quarantine(const Situation& cut, const std::vector<ReadRec
     tried.insert(execution.attempt);
   }
   for (const ReadRecord& intent : open) {
-    if (!intent.steady) {
-      continue;
-    }
     const auto crashes = std::count_if(after.trials.begin(), after.trials.end(), [&](const ReadRecord& trial) {
       return trial.device == device && trial.workload == intent.workload && trial.knobs == intent.knobs &&
              trial.outcome == TEMPER_OUTCOME_CRASHED;

@@ -12,11 +12,18 @@
 namespace temper::test {
 
 /// Which operations of a boot power is cut at.
+enum class CutSpread : uint8_t {
+  kEach,        ///< every one
+  kAtRandom,    ///< one of about `sparse`
+  kLogarithmic  ///< the first ones, then ever fewer: each about 1 + 1 / sparse times as far from the start
+};
+
 struct CutChoice {
-  uint32_t every = 1;        ///< operation, or about that many between two cuts, at random
-  uint32_t tears = 5;        ///< ways to tear each of them
-  uint32_t again = 0;        ///< cuts in the boot behind each cut, at random,
-  uint32_t again_depth = 1;  ///< and so on, so deep
+  CutSpread spread = CutSpread::kEach;
+  uint32_t sparse = 1;
+  uint32_t tears = static_cast<uint32_t>(Tear::kCount);  ///< ways to tear each of them
+  uint32_t again = 0;                                    ///< cuts in the boot behind each cut, at random,
+  uint32_t again_depth = 1;                              ///< and so on, so deep
   uint64_t seed = 1;
 };
 
@@ -48,8 +55,9 @@ class CutPoints {
     std::string where;
     std::optional<Attempt> in_flight = {};  ///< ran when power failed, and no trial tells of it
   };
+  std::vector<uint32_t> choose(uint32_t count);
   void cut_boot(const Stage& stage, const Situation& before, const SimFlash& flash, const BootResult& result,
-                uint32_t every, uint32_t depth);
+                const std::vector<uint32_t>& chosen, uint32_t tears, uint32_t depth);
   void recover(const Stage& stage, Situation cut, uint32_t depth);
   void check_quarantine(const Situation& cut, const std::vector<ReadRecord>& open, const BootResult& result,
                         const ReadHistory& after, uint32_t device);

@@ -20,6 +20,12 @@ bool plausible(const ReadRecord& trial) {
   return !is_wrong(trial.knobs) && trial.median_ns >= cost && trial.median_ns * 1000 <= cost * kPermilleOverCost;
 }
 
+// What puts a config in quarantine for good.
+bool is_failure(uint8_t outcome) {
+  return outcome == TEMPER_OUTCOME_WRONG_RESULT || outcome == TEMPER_OUTCOME_CRASHED ||
+         outcome == TEMPER_OUTCOME_TIMEOUT;
+}
+
 const ReadRecord* last_commit(const ReadHistory& history, uint32_t device, uint64_t workload) {
   const ReadRecord* found = nullptr;
   for (const ReadRecord& commit : history.commits) {
@@ -39,19 +45,19 @@ std::string text_of(const ReadRecord& record) {
   return text + " outcome " + std::to_string(record.outcome) + " median " + std::to_string(record.median_ns);
 }
 
-std::string complaint_of_trials(const ReadHistory& history) {
+std::string complaint_of_trials(const ReadHistory& history, bool doubts) {
   std::map<std::tuple<uint32_t, uint64_t, ReadKnobs, bool>, uint32_t> counts;
   for (const ReadRecord& trial : history.trials) {
     const bool crashed = trial.outcome == TEMPER_OUTCOME_CRASHED;
     // A power cut may look like a crash; twice is no accident.
-    const uint32_t allowed = crashed && trial.is_default ? 2 : 1;
+    const uint32_t allowed = !trial.is_default ? 1 : crashed || doubts ? 2 : 1;
     if (++counts[{trial.device, trial.workload, trial.knobs, crashed}] > allowed) {
       return "recorded twice: " + text_of(trial);
     }
     if (!plausible(trial)) {
       return "not what was measured: " + text_of(trial);
     }
-    if (trial.device == 0) {
+    if (trial.device == 0 && !doubts) {
       return "of no device: " + text_of(trial);
     }
   }
@@ -67,6 +73,10 @@ void DeviceDiary::write(const Promise& promise) {
 }
 
 bool DeviceDiary::may_be_dropped(const ReadRecord& trial, const ReadHistory& history, uint32_t device) const {
+  // Records refer to fingerprints by their order: one that reads as whole and then not takes its records along.
+  if (doubts_ && std::find(history.devices.begin(), history.devices.end(), trial.device) == history.devices.end()) {
+    return true;
+  }
   const ReadRecord* const commit = last_commit(history, device, trial.workload);
   if (history.generation == generation_) {
     return false;
@@ -74,14 +84,19 @@ bool DeviceDiary::may_be_dropped(const ReadRecord& trial, const ReadHistory& his
   if (trial.device != device) {
     return pressure_ == Pressure::kHigh || commit != nullptr;
   }
-  return commit != nullptr && pressure_ == Pressure::kHigh && !trial.is_default && trial.outcome == TEMPER_OUTCOME_OK &&
-         trial.knobs != commit->knobs;
+  const bool ordinary = !trial.is_default && !is_failure(trial.outcome);
+  const bool replaced = commit != nullptr ? trial.knobs != commit->knobs : doubts_;
+  return pressure_ == Pressure::kHigh && ordinary && replaced;
 }
 
 std::string DeviceDiary::complaint_of_commits(const ReadHistory& history, uint32_t device) const {
   for (const auto& [place, commit] : commits_) {
     const ReadRecord* const found = last_commit(history, place.first, place.second);
     if (found == nullptr) {
+      const bool gone = std::find(history.devices.begin(), history.devices.end(), place.first) == history.devices.end();
+      if (doubts_ && gone) {
+        continue;
+      }
       if (place.first == device || pressure_ == Pressure::kMild || history.generation == generation_) {
         return "lost commit: " + text_of(commit);
       }
@@ -107,7 +122,7 @@ std::string DeviceDiary::complaint(const ReadHistory& history, uint32_t device) 
       return "lost trial: " + text_of(trial);
     }
   }
-  const std::string of_trials = complaint_of_trials(history);
+  const std::string of_trials = complaint_of_trials(history, doubts_);
   return of_trials.empty() ? complaint_of_commits(history, device) : of_trials;
 }
 

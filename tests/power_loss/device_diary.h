@@ -26,6 +26,8 @@ class DeviceDiary {
   std::string complaint(const ReadHistory& history, uint32_t device) const;
   /// Forgets what complaint() lets be gone: later histories are of later generations.
   void forget_dropped(const ReadHistory& history);
+  /// From now on a frame that power failed in may read as whole, and then not: what relied on it is forgiven.
+  void doubt_last_frame() { doubts_ = true; }
   size_t trial_count() const { return trials_.size(); }
 
  private:
@@ -34,13 +36,15 @@ class DeviceDiary {
   std::string complaint_of_commits(const ReadHistory& history, uint32_t device) const;
 
   Pressure pressure_;
+  bool doubts_ = false;
   uint32_t generation_ = 0;  ///< of the last history that nothing was missing of
   std::vector<ReadRecord> trials_;
   std::map<Place, ReadRecord> commits_;  ///< the last of each
 };
 
-/// What is wrong with the trials of a history for itself: a config tried twice, a time that no kernel takes.
-std::string complaint_of_trials(const ReadHistory& history);
+/// What is wrong with the trials of a history for itself: a config tried twice, or a time that no kernel takes.
+/// `doubts`: as doubt_last_frame.
+std::string complaint_of_trials(const ReadHistory& history, bool doubts);
 
 std::string text_of(const ReadRecord& record);
 

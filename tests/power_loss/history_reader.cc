@@ -167,12 +167,14 @@ ReadHistory read_history(const StorageShape& shape, const StorageImage& image) {
     regions[1] = {};
   }
   ReadHistory history;
-  history.present = regions[0].has_header || regions[1].has_header;
-  if (regions[1].has_header) {
-    const int16_t newer = static_cast<int16_t>(regions[1].generation - regions[0].generation);
-    history.region = !regions[0].has_header || newer > 0 ? 1 : 0;
+  const int16_t newer = static_cast<int16_t>(regions[1].generation - regions[0].generation);
+  if (regions[0].has_header == regions[1].has_header) {
+    history.region = regions[0].has_header ? newer > 0 : regions[0].frames.empty();
+  } else {
+    history.region = regions[1].has_header;
   }
   const Region& chosen = regions[history.region];
+  history.present = chosen.has_header || !chosen.frames.empty();
   history.generation = chosen.generation;
   history.ascending = chosen.ascending;
   history.frames = static_cast<uint32_t>(chosen.frames.size());

@@ -30,7 +30,7 @@ struct ReadRecord {
 };
 
 struct ReadHistory {
-  bool present = false;  ///< some region has a header
+  bool present = false;  ///< some region has a header, or frames
   uint32_t region = 0;   ///< which of the two counts
   uint32_t generation = 0;
   uint32_t frames = 0;    ///< but for headers

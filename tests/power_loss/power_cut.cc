@@ -29,22 +29,27 @@ void tear_program(const StorageShape& shape, const Operation& operation, Tear te
   const uint32_t size = static_cast<uint32_t>(operation.bytes.size());
   const uint32_t kept = dice->below(size + 1);
   const uint32_t strength = 1 + dice->below(7);
+  const bool almost_done = dice->below(2) == 0;
   bool cleared = false;
   for (uint32_t i = 0; i < size; ++i) {
     uint8_t& cell = image->bytes[operation.offset + i];
     const uint8_t wanted = static_cast<uint8_t>(cell & ~operation.bytes[i]);  // bits to clear
-    uint8_t done = wanted;
+    uint8_t done = wanted, loose = 0;
     if (tear == Tear::kNotBegun) {
       done = 0;
     } else if (tear == Tear::kBytes) {
       done = i < kept ? wanted : uint8_t{0};
+    } else if (tear == Tear::kUnsteady && almost_done) {
+      loose = dice->below(size) < 2 ? dice->bits(2) : uint8_t{0};
+      done = static_cast<uint8_t>(wanted & ~loose);
     } else {
       done = static_cast<uint8_t>(wanted & dice->bits(strength));
+      loose = tear == Tear::kUnsteady ? dice->bits(4) : uint8_t{0};
     }
     cell = static_cast<uint8_t>(cell & ~done);
     cleared = cleared || done != 0;
-    if (tear == Tear::kUnsteady && cleared) {
-      image->unsteady[operation.offset + i] = static_cast<uint8_t>(wanted & ~done & dice->bits(4));
+    if (cleared) {
+      image->unsteady[operation.offset + i] = static_cast<uint8_t>(wanted & ~done & loose);
     }
   }
   if (cleared) {
@@ -58,7 +63,7 @@ void tear_erase(const StorageShape& shape, const Operation& operation, Tear tear
     return;
   }
   const uint32_t kept = dice->below(shape.erase_bytes + 1);
-  const uint32_t strength = 1 + dice->below(7);
+  const uint32_t strength = dice->below(9);  // 0: hardly begun, 8: all but done
   for (uint32_t i = 0; i < shape.erase_bytes; ++i) {
     uint8_t& cell = image->bytes[operation.offset + i];
     if (tear == Tear::kBytes) {
@@ -66,9 +71,10 @@ void tear_erase(const StorageShape& shape, const Operation& operation, Tear tear
     } else if (tear == Tear::kZeros) {
       cell = i < kept ? uint8_t{0} : cell;
     } else {
-      const uint8_t back = static_cast<uint8_t>(~cell & dice->bits(strength));
-      cell = static_cast<uint8_t>(cell | back);
-      image->unsteady[operation.offset + i] = tear == Tear::kUnsteady ? uint8_t(back & dice->bits(4)) : uint8_t{0};
+      const uint8_t old = static_cast<uint8_t>(~cell);
+      cell = static_cast<uint8_t>(cell | (old & dice->bits(strength)));
+      const bool loosens = tear == Tear::kUnsteady && dice->below(64) == 0;
+      image->unsteady[operation.offset + i] = loosens ? static_cast<uint8_t>(old & dice->bits(4)) : uint8_t{0};
     }
   }
   std::fill_n(image->programmed.begin() + operation.offset / shape.program_bytes,

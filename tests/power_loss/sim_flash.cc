@@ -62,6 +62,20 @@ SimFlash::SimFlash(const StorageShape& shape, StorageImage image, uint64_t seed)
   };
 }
 
+void SimFlash::wear_out_after(uint32_t erases, WornOut how, uint64_t part) {
+  Dice dice(part);
+  endurance_.clear();
+  for (size_t block = 0; block < image_.erases.size(); ++block) {
+    endurance_.push_back(erases + dice.below(4));
+  }
+  worn_out_ = how;
+}
+
+bool SimFlash::worn(uint32_t offset) const {
+  const uint32_t block = shape_.is_file() ? 0 : offset / shape_.erase_bytes;
+  return !endurance_.empty() && image_.erases[block] > endurance_[block];
+}
+
 temper_status SimFlash::refuse(const char* what, uint32_t offset, uint32_t bytes) {
   faults_.push_back(std::string(what) + ": " + std::to_string(bytes) + " bytes at " + std::to_string(offset));
   return TEMPER_STORAGE_ERROR;
@@ -125,8 +139,8 @@ temper_status SimFlash::erase(uint32_t offset) {
   if (!worn(offset) || worn_out_ == WornOut::kProgramFails) {
     return TEMPER_OK;
   }
-  has_failed_ = true;
   const bool fails = worn_out_ == WornOut::kEraseFails;
+  has_failed_ = has_failed_ || fails;  // bits that stick are found when they are programmed
   for (uint32_t i = 0; i < shape_.erase_bytes; ++i) {
     // Few bits stick, in few bytes; an erase that fails leaves about half of what was there.
     const uint8_t back = fails ? dice_.bits(4) : dice_.below(32) == 0 ? dice_.bits(7) : uint8_t{0xFF};

@@ -56,11 +56,8 @@ class SimFlash {
   const std::vector<Operation>& operations() const { return operations_; }
   const std::vector<std::string>& faults() const { return faults_; }
 
-  /// From the next erase on; UINT32_MAX: blocks stand for ever.
-  void wear_out_after(uint32_t erases, WornOut how) {
-    endurance_ = erases;
-    worn_out_ = how;
-  }
+  /// Blocks stand so many erases and up to three more, a matter of `part`: of the copy of the device.
+  void wear_out_after(uint32_t erases, WornOut how, uint64_t part);
   /// Some operation failed, or kept other bits than it was given.
   bool has_failed() const { return has_failed_; }
 
@@ -69,7 +66,7 @@ class SimFlash {
   temper_status program(uint32_t offset, const uint8_t* from, uint32_t bytes);
   temper_status erase(uint32_t offset);
   temper_status refuse(const char* what, uint32_t offset, uint32_t bytes);
-  bool worn(uint32_t offset) const { return image_.erases[offset / shape_.erase_bytes] > endurance_; }
+  bool worn(uint32_t offset) const;
 
   StorageShape shape_;
   temper_storage storage_{};
@@ -77,7 +74,7 @@ class SimFlash {
   std::vector<Operation> operations_;
   std::vector<std::string> faults_;
   Dice dice_;
-  uint32_t endurance_ = UINT32_MAX;
+  std::vector<uint32_t> endurance_;  ///< of each block; empty: for ever
   WornOut worn_out_ = WornOut::kEraseFails;
   bool has_failed_ = false;
 };

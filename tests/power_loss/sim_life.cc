@@ -174,7 +174,9 @@ BootResult SimLife::boot(const Stage& stage, SimFlash* storage) const {
       boot.notice_commit(progress.workload, stage.device, &result);
     }
   } while (result.status == TEMPER_MORE);
-  result.committed = static_cast<uint32_t>(std::count(boot.committed.begin(), boot.committed.end(), true));
+  for (uint32_t w = 0; w < workload_count_; ++w) {
+    result.committed += boot.answers(w) ? 1 : 0;
+  }
   result.memory_only = board.memory_only;
   result.executions = board.executions;
   return result;

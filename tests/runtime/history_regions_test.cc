@@ -262,6 +262,36 @@ TEST_CASE("a damaged header costs no frame: neither before the first move nor be
   }
 }
 
+TEST_CASE("where power failed between the two headers the next start writes the second, which is then relied on") {
+  constexpr uint32_t kHeaderUnits = 3;
+  uint32_t operations = 0;
+  for (const bool cut : {false, true}) {
+    RamStorage ram(8192, 8, 2048);
+    std::vector<Bytes> expected;
+    {
+      ScannedHistory scanned(ram.storage());
+      expected = halved(fill(scanned.history, 0, 12));
+      const uint32_t before = ram.operations();
+      if (cut) {
+        ram.cut_power_after(operations - kHeaderUnits);
+      }
+      CHECK(move_half(scanned.history).ok() == !cut);
+      operations = ram.operations() - before;
+    }
+    ram.restore_power();
+    const uint32_t written = ram.operations();
+    CHECK(ScannedHistory(ram.storage()).payloads() == expected);
+    CHECK(ram.operations() - written == (cut ? kHeaderUnits : 0));
+    CHECK(ScannedHistory(ram.storage()).payloads() == expected);
+    CHECK(ram.operations() - written == (cut ? kHeaderUnits : 0));
+    ram.bytes()[4096] ^= 0x10;  // the first header no longer reads as whole
+    ScannedHistory again(ram.storage());
+    CHECK(again.payloads() == expected);
+    CHECK(again.history.generation() == 2);
+    CHECK_FALSE(ram.misused());
+  }
+}
+
 TEST_CASE("a move that cannot erase, or whose frames are not kept, leaves the old region in use, for reading alone") {
   for (const bool erase : {true, false}) {
     RamStorage ram(8192, 8, 2048);
