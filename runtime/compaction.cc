@@ -155,44 +155,34 @@ Compaction::Level Compaction::level_of(const FrameView& frame) {
   if (workload == spaces_->pack().workload_count()) {
     return kUnknown;
   }
-  return frame.type == FrameType::kTrial    ? level_of_trial(frame, workload)
-         : frame.type == FrameType::kCommit ? level_of_commit(frame, workload)
-                                            : kKept;
+  return frame.type < FrameType::kTrial ? kKept : level_of_result(frame, workload);
 }
 
-Compaction::Level Compaction::level_of_trial(const FrameView& frame, uint32_t workload) const {
-  TrialView view;
-  if (!read_trial(frame, &view).ok()) {
+// Of a trial or a commit. Of this device's commits the last valid one counts, which is the one that the look-up noted.
+// Whether a config is legal takes long to tell, and does not matter here.
+Compaction::Level Compaction::level_of_result(const FrameView& frame, uint32_t workload) const {
+  TrialView trial;
+  CommitView commit;
+  const bool is_trial = frame.type == FrameType::kTrial;
+  if (!(is_trial ? read_trial(frame, &trial) : read_commit(frame, &commit)).ok()) {
     return kUnknown;
   }
-  const format::Trial& trial = view.trial;
-  const bool committed = lookup_->note(workload).miss == TEMPER_MISS_NONE;
-  if (!lookup_->same_device(trial.fingerprint())) {
-    return committed ? kSuperseded : kOrdinary;
+  uint16_t ordinal;
+  std::memcpy(&ordinal, frame.payload.data + kFingerprintInResult, sizeof ordinal);
+  const WorkloadNote& note = lookup_->note(workload);
+  const bool committed = note.miss == TEMPER_MISS_NONE;
+  if (!lookup_->same_device(ordinal)) {
+    return !is_trial ? kUnknown : committed ? kSuperseded : kOrdinary;
   }
   constexpr uint32_t kFailures =
       1u << TEMPER_OUTCOME_WRONG_RESULT | 1u << TEMPER_OUTCOME_CRASHED | 1u << TEMPER_OUTCOME_TIMEOUT;
-  const bool counts = !committed || (kFailures >> trial.outcome() & 1u) != 0 || trial.is_default() != 0;
-  return counts || is_winner(workload, view.knobs) ? kKept : kOrdinary;
-}
-
-// Of this device's commits the last valid one counts, which is the one that the look-up noted.
-Compaction::Level Compaction::level_of_commit(const FrameView& frame, uint32_t workload) const {
-  CommitView view;
-  if (!read_commit(frame, &view).ok() || !lookup_->same_device(view.commit.fingerprint())) {
-    return kUnknown;
+  if (!committed || (is_trial && ((kFailures >> trial.trial.outcome() & 1u) != 0 || trial.trial.is_default() != 0))) {
+    return kKept;
   }
-  const format::Commit& commit = view.commit;
-  const WorkloadNote& note = lookup_->note(workload);
-  const bool counts = note.miss != TEMPER_MISS_NONE ||
-                      (note.tuned_time == compact_time(commit.tuned_ns()) && is_winner(workload, view.knobs));
-  return counts ? kKept : kSuperseded;
-}
-
-// Whether it is legal does not matter here, and takes long to tell.
-bool Compaction::is_winner(uint32_t workload, const Span<const format::KnobValue>& knobs) const {
   Config config;
-  return config_from_knobs(spaces_->select(workload), knobs, &config).ok() && config == lookup_->note(workload).config;
+  const bool won = config_from_knobs(spaces_->select(workload), is_trial ? trial.knobs : commit.knobs, &config).ok() &&
+                   config == note.config && (is_trial || note.tuned_time == compact_time(commit.commit.tuned_ns()));
+  return won ? kKept : is_trial ? kOrdinary : kSuperseded;
 }
 
 }  // namespace temper

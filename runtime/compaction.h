@@ -43,9 +43,7 @@ class Compaction {
   Status take(const FrameView& frame);
   Status choose_level();
   Level level_of(const FrameView& frame);
-  Level level_of_trial(const FrameView& frame, uint32_t workload) const;
-  Level level_of_commit(const FrameView& frame, uint32_t workload) const;
-  bool is_winner(uint32_t workload, const Span<const format::KnobValue>& knobs) const;
+  Level level_of_result(const FrameView& frame, uint32_t workload) const;
 
   History* history_;
   Lookup* lookup_;
