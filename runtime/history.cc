@@ -181,14 +181,13 @@ Status History::choose_region() {
   }
   const bool newer = first == kNoGeneration || static_cast<int16_t>(second - first) > 0;
   const bool take_second = headless ? report[0].frames == 0 && report[1].frames != 0 : second != kNoGeneration && newer;
-  if (!headless && report[take_second ? 0 : 1].generation == kNoGeneration) {
+  if (!headless && (take_second ? first : second) == kNoGeneration) {
     place_.begin = take_second ? 0 : half;
     erase_torn_header();
   }
   place_.begin = take_second ? half : 0;
   second_begin_ = half;
-  const uint32_t generation = take_second ? second : first;  // the next scan may not read the header any more
-  generation_ = static_cast<uint16_t>(headless ? 1 : generation);
+  generation_ = static_cast<uint16_t>(take_second ? second : first);  // what is read next may not tell it any more
   return {};
 }
 

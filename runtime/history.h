@@ -54,7 +54,7 @@ struct FrameView {
   Span<const uint8_t> payload;
 };
 
-inline constexpr uint32_t kNoGeneration = UINT32_MAX;
+inline constexpr uint32_t kNoGeneration = 0x10001;  ///< in 16 bits the first, which is what a region without one is
 
 struct ScanReport {
   uint32_t frames = 0;         ///< whole ones

@@ -113,6 +113,10 @@ void CutPoints::cut_boot(const Stage& stage, const Situation& before, const SimF
 
 void CutPoints::recover(const Stage& stage, Situation cut, uint32_t depth) {
   ++tally_.cut_points;
+  if (is_unsteady(cut.image)) {
+    cut.diary.doubt_last_frame();  // a boot may read as whole what the next one cannot
+  }
+  const bool steady = !cut.diary.doubts();
   const ReadHistory torn = read_history(shape_, cut.image);
   check(cut.where + ", before the next boot", cut.diary.complaint(torn, stage.device));
   tally_.trials_checked += cut.diary.trial_count();
@@ -127,11 +131,7 @@ void CutPoints::recover(const Stage& stage, Situation cut, uint32_t depth) {
   // A run that collects drops nothing of its own for room: its flash is full some day.
   const bool lost = result.memory_only && stage.kind != StageKind::kCollect;
   check(cut.where, lost ? "the history took no more" : "");
-  const bool steady = !is_unsteady(cut.image);  // else a boot may have read as whole what the next one cannot
   DeviceDiary diary = cut.diary;
-  if (!steady) {
-    diary.doubt_last_frame();
-  }
   for (const Promise& promise : result.promises) {
     diary.write(promise);
   }

@@ -28,6 +28,7 @@ class DeviceDiary {
   void forget_dropped(const ReadHistory& history);
   /// From now on a frame that power failed in may read as whole, and then not: what relied on it is forgiven.
   void doubt_last_frame() { doubts_ = true; }
+  bool doubts() const { return doubts_; }
   size_t trial_count() const { return trials_.size(); }
 
  private:

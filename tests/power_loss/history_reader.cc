@@ -84,9 +84,9 @@ Region read_region(const StorageShape& shape, const StorageImage& image, uint32_
     }
     const uint32_t total = kHeaderBytes + frame.bytes;
     offset += (total + shape.program_bytes - 1) / shape.program_bytes * shape.program_bytes;
-    region.ascending = region.ascending && frame.sequence >= region.next_sequence;
-    region.next_sequence = frame.sequence + 1;
     if (frame.type != kHeader) {
+      region.ascending = region.ascending && frame.sequence >= region.next_sequence;
+      region.next_sequence = frame.sequence + 1;
       region.frames.push_back(frame);
     } else if (frame.bytes >= 8 && u32(frame.payload) == 0x48504D54u && u16(frame.payload + 4) == 1) {
       region.has_header = true;

@@ -34,7 +34,7 @@ struct ReadHistory {
   uint32_t region = 0;   ///< which of the two counts
   uint32_t generation = 0;
   uint32_t frames = 0;    ///< but for headers
-  bool ascending = true;  ///< every frame has a higher sequence than the one before
+  bool ascending = true;  ///< each has a higher sequence than the one before
   uint32_t names = 0;
   std::vector<uint32_t> devices;  ///< of the fingerprints, in their order
   std::vector<ReadRecord> intents, trials, commits;

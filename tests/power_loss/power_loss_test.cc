@@ -54,7 +54,7 @@ struct Extent {
 
 void cut_all(uint32_t workloads, const StorageShape& shape, Pressure pressure, const Extent& brief, CutChoice choice,
              const std::vector<Stage>& stages, uint32_t least_generation = 0) {
-  const uint64_t seeds = is_long() ? 5 : 1;
+  const uint64_t seeds = is_long() ? 2 : 1;
   choice.spread = is_long() && brief.spread != CutSpread::kLogarithmic ? CutSpread::kEach : brief.spread;
   choice.sparse = is_long() ? 4 * brief.sparse : brief.sparse;
   choice.tears = is_long() ? choice.tears : brief.tears;
