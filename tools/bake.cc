@@ -211,15 +211,14 @@ Result<bool> write_files(const BakeCommand& command, const BakeOutput& output, c
   if (!source) {
     return source.error();
   }
-  for (const Result<bool>& written :
-       {write_whole_file(output.archive, result.archive.bytes), write_whole_file(output.table, result.table),
-        write_whole_file(output.source, *source),
-        write_whole_file(output.header, header_text(command, output, result))}) {
-    if (!written) {
-      return written.error();
-    }
-  }
-  return true;
+  const std::string header = header_text(command, output, result);
+  const auto view = [](const std::vector<uint8_t>& bytes) {
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  return write_whole_files({{output.archive, view(result.archive.bytes)},
+                            {output.table, view(result.table)},
+                            {output.source, *source},
+                            {output.header, header}});
 }
 
 std::string constant_text(const BakedPlan& plan) {

@@ -68,9 +68,12 @@ void Progress::on_event(const Tuner& tuner, const TunerEvent& event) {
 }
 
 void Progress::say(const std::string& line) {
-  if (style_ == ProgressStyle::kQuiet) {
-    return;
+  if (style_ != ProgressStyle::kQuiet) {
+    warn(line);
   }
+}
+
+void Progress::warn(const std::string& line) {
   erase();
   std::fprintf(stderr, "%s\n", line.c_str());
 }

@@ -25,6 +25,8 @@ class Progress {
   void refresh(const Tuner& tuner);
   /// A line of its own, above the bar.
   void say(const std::string& line);
+  /// The same where nothing else is said: that results are not kept is no progress.
+  void warn(const std::string& line);
   /// Takes the bar away.
   void end();
 

@@ -76,7 +76,7 @@ Result<bool> TuningRun::open_history() {
   }
   history_file_ = std::move(*file);
   if (!history_file_.warning.empty()) {
-    progress_->say("temper: warning: " + history_file_.warning);
+    progress_->warn("temper: warning: " + history_file_.warning);
   }
   for (const std::string& note : history_file_.notes) {
     progress_->say("temper: " + note);
@@ -166,7 +166,7 @@ void TuningRun::on_event(const TunerEvent& event) {
     const std::string& lost = history_file_.journal.empty() ? history_file_.path : history_file_.journal;
     history_file_.warning = lost + " can no longer be written (" + temper_status_name(history_.failure().code()) +
                             "); further results are kept in memory only";
-    progress_->say("temper: warning: " + history_file_.warning);
+    progress_->warn("temper: warning: " + history_file_.warning);
   }
   progress_->on_event(tuner_, event);
 }

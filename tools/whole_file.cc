@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 
@@ -18,9 +19,27 @@ namespace fs = std::filesystem;
 /// Histories end there too; tables and packs are a thousand times smaller.
 constexpr std::streamoff kMostBytes = std::streamoff{1} << 30;
 
+const char* way_out(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "; make room, or name another place";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EFBIG:
+      return "; name another place";
+    default:
+      return "; see whether the device is sound, or name another place";
+  }
+}
+
 Error failure(const std::string& path, int error) {
   return Error{error == ENOSPC || error == EDQUOT || error == EFBIG ? TEMPER_STORAGE_FULL : TEMPER_STORAGE_ERROR,
-               path + ": cannot be written: " + std::strerror(error)};
+               path + ": cannot be written: " + std::strerror(error) + way_out(error)};
 }
 
 /// 0, or errno.
@@ -63,42 +82,108 @@ int write_in_place(const std::string& path, std::string_view bytes) {
   return ::close(fd) != 0 && error == 0 ? errno : error;
 }
 
-int replace(const std::string& path, std::string_view bytes) {
-  struct stat old {};
-  const mode_t mode = ::stat(path.c_str(), &old) == 0 ? old.st_mode & 0777 : 0644;
-  const std::string part = path + ".part" + std::to_string(::getpid());
-  const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-  if (fd < 0) {
-    return errno;
-  }
-  int error = write_all(fd, bytes);
-  if (error == 0 && ::fsync(fd) != 0) {
-    error = errno;
-  }
-  if (::close(fd) != 0 && error == 0) {
-    error = errno;
-  }
-  if (error == 0 && std::rename(part.c_str(), path.c_str()) != 0) {
-    error = errno;
-  }
-  if (error != 0) {
-    std::remove(part.c_str());
-  }
-  return error;
+/// Where a file renamed to `path` has to be written: a link stays one.
+std::string named_file(const std::string& path) {
+  std::error_code ignored;
+  const fs::path named = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
+  return named.empty() ? path : named.string();
 }
+
+void sync_folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) {
+    static_cast<void>(::fsync(fd));  // file systems that cannot are left alone
+    ::close(fd);
+  }
+}
+
+/// One file on its way: written beside its place, then renamed. What is left beside is removed with it.
+class Replacement {
+ public:
+  explicit Replacement(const std::string& path)
+      : path_(named_file(path)),
+        part_(path_ + ".part" + std::to_string(::getpid())),
+        old_(path_ + ".old" + std::to_string(::getpid())) {}
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+  ~Replacement() {
+    ::unlink(part_.c_str());
+    if (kept_) {
+      ::unlink(old_.c_str());
+    }
+  }
+
+  int stage(std::string_view bytes) {
+    struct stat old {};
+    exists_ = ::stat(path_.c_str(), &old) == 0;
+    if (exists_ && S_ISDIR(old.st_mode)) {
+      return EISDIR;
+    }
+    const mode_t mode = exists_ ? old.st_mode & 0777 : 0644;
+    const int fd = ::open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    if (fd < 0) {
+      return errno;
+    }
+    int error = write_all(fd, bytes);
+    if (error == 0 && ::fsync(fd) != 0) {
+      error = errno;
+    }
+    return ::close(fd) != 0 && error == 0 ? errno : error;
+  }
+
+  /// So that undo() can bring it back. Where the file system has no links it cannot, and leaves the new one.
+  void keep_old() { kept_ = exists_ && ::link(path_.c_str(), old_.c_str()) == 0; }
+  int put() const { return ::rename(part_.c_str(), path_.c_str()) != 0 ? errno : 0; }
+  void undo() const {
+    if (kept_) {
+      static_cast<void>(::rename(old_.c_str(), path_.c_str()));
+    } else if (!exists_) {
+      ::unlink(path_.c_str());
+    }
+  }
+  void sync_folder() const { sync_folder_of(path_); }
+
+ private:
+  std::string path_, part_, old_;
+  bool exists_ = false;  ///< something is replaced
+  bool kept_ = false;    ///< it is at old_ too
+};
 
 }  // namespace
 
-Result<bool> write_whole_file(const std::string& path, std::string_view bytes) {
-  int error = 0;
-  if (written_in_place(path)) {
-    error = write_in_place(path, bytes);
-  } else {
-    std::error_code ignored;
-    const fs::path named = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
-    error = replace(named.empty() ? path : named.string(), bytes);
+Result<bool> write_whole_files(const std::vector<WholeFile>& files) {
+  std::deque<Replacement> replacements;  // none is ever moved
+  std::vector<const WholeFile*> of;
+  for (const WholeFile& file : files) {
+    const bool in_place = written_in_place(file.path);
+    if (!in_place) {
+      replacements.emplace_back(file.path);
+      of.push_back(&file);
+    }
+    if (const int error = in_place ? write_in_place(file.path, file.bytes) : replacements.back().stage(file.bytes)) {
+      return failure(file.path, error);
+    }
   }
-  return error == 0 ? Result<bool>(true) : Result<bool>(failure(path, error));
+  for (size_t i = 0; i < replacements.size(); ++i) {
+    if (replacements.size() > 1) {
+      replacements[i].keep_old();
+    }
+    if (const int error = replacements[i].put()) {
+      for (size_t done = 0; done < i; ++done) {
+        replacements[done].undo();
+      }
+      return failure(of[i]->path, error);
+    }
+  }
+  for (const Replacement& replacement : replacements) {
+    replacement.sync_folder();
+  }
+  return true;
+}
+
+Result<bool> write_whole_file(const std::string& path, std::string_view bytes) {
+  return write_whole_files({{path, bytes}});
 }
 
 Result<bool> write_whole_file(const std::string& path, const std::vector<uint8_t>& bytes) {

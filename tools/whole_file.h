@@ -16,6 +16,16 @@ namespace temper {
 Result<bool> write_whole_file(const std::string& path, std::string_view bytes);
 Result<bool> write_whole_file(const std::string& path, const std::vector<uint8_t>& bytes);
 
+struct WholeFile {
+  std::string path;
+  std::string_view bytes;
+};
+
+/// All or none: nothing is renamed before all are written and synced, and where a rename fails those before it are
+/// undone (on file systems with links). Only a crash between two renames leaves some new and some old. Statuses as
+/// above.
+Result<bool> write_whole_files(const std::vector<WholeFile>& files);
+
 /// Whether `path` could be written now, so that a long run need not end in vain. Leaves nothing behind.
 Result<bool> can_write(const std::string& path);
 
