@@ -1,4 +1,4 @@
-// `temper merge F... -o F`: joins histories, whatever they lie in, or tuned tables, by provenance. The output is
+// `temper merge F... -o F`: joins histories, whatever they lie in, and tuned tables, by provenance. The output is
 // written whole or not at all, and never takes the place of something that it does not contain.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -25,9 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kAuto[] = "auto", kTable[] = "table", kHistory[] = "history";
+
 struct MergeCommand {
   std::vector<std::string> files;
-  std::string output, json;
+  std::string output, json, as = kAuto;
   std::optional<uint64_t> offset;
 };
 
@@ -38,10 +40,11 @@ struct Input {
   std::optional<TableView> table;
   bool baked = false;
   HistoryForm form = HistoryForm::kFile;
-  HistoryRecords records;
+  HistoryRecords records;  ///< of a table: its entries as commits
 };
 
 struct Merged {
+  bool is_table = false;
   std::vector<uint8_t> bytes;
   nlohmann::ordered_json json;
   std::string text;
@@ -66,6 +69,7 @@ Result<Input> read_table_input(const std::string& path, std::vector<uint64_t> wo
   }
   input.table = view;
   input.baked = root->baked() != nullptr;
+  input.records = records_of_table(view);
   return input;
 }
 
@@ -110,27 +114,30 @@ Result<std::vector<Input>> read_inputs(const MergeCommand& command) {
     if (!input) {
       return input.error();
     }
-    if (!inputs.empty() && input->table.has_value() != inputs[0].table.has_value()) {
-      const char* const kinds[] = {"a history", "a tuned table"};
-      return Error{TEMPER_INVALID_ARGUMENT, inputs[0].path + " is " + kinds[inputs[0].table ? 1 : 0] + " and " + path +
-                                                " is " + kinds[input->table ? 1 : 0] +
-                                                ": only files of one kind can be merged"};
-    }
     inputs.push_back(std::move(*input));
   }
   return inputs;
 }
 
-Result<Merged> merge_as_tables(const std::vector<Input>& inputs) {
+/// Nothing where one of them is no table.
+std::vector<NamedTable> tables_of(const std::vector<Input>& inputs) {
   std::vector<NamedTable> tables;
   for (const Input& input : inputs) {
+    if (!input.table) {
+      return {};
+    }
     tables.push_back({input.path, *input.table, input.baked});
   }
+  return tables;
+}
+
+Result<Merged> merge_as_tables(const std::vector<NamedTable>& tables) {
   Result<MergedTable> joined = merge_tables(tables);
   if (!joined) {
     return joined.error();
   }
   Merged merged;
+  merged.is_table = true;
   merged.text = "tuned table of " + std::to_string(joined->entries) + " workloads; " +
                 std::to_string(joined->replaced) + " entries for the same workload gave way to better or equal ones\n";
   merged.json = {{"schema", 1}, {"kind", "table"}, {"entries", joined->entries}, {"replaced", joined->replaced}};
@@ -163,13 +170,23 @@ Result<Merged> merge_as_histories(const std::vector<Input>& inputs) {
   return merged;
 }
 
-Result<Merged> merge_inputs(const std::vector<Input>& inputs) {
-  return inputs[0].table ? merge_as_tables(inputs) : merge_as_histories(inputs);
+Result<Merged> merge_inputs(const std::vector<Input>& inputs, const std::string& as) {
+  const std::vector<NamedTable> tables = tables_of(inputs);
+  if (as == kTable && tables.empty()) {
+    const auto history =
+        std::find_if(inputs.begin(), inputs.end(), [](const Input& input) { return !input.table.has_value(); });
+    return Error{TEMPER_INVALID_ARGUMENT, history->path +
+                                              " is a history, and a table is made of tables alone: temper bake makes "
+                                              "one of a history, --as history joins them all"};
+  }
+  const bool as_table = as == kTable || (as == kAuto && !tables.empty() && of_one_device(tables));
+  return as_table ? merge_as_tables(tables) : merge_as_histories(inputs);
 }
 
 /// What lies at the output already is replaced only where nothing of it is lost: it is an input, or contained in the
 /// result. A console log or flash image is never replaced by what was read out of it.
-Result<bool> may_replace(const std::string& output, std::vector<Input>* inputs, const Merged& merged) {
+Result<bool> may_replace(const MergeCommand& command, std::vector<Input>* inputs, const Merged& merged) {
+  const std::string& output = command.output;
   std::error_code none;
   if (!fs::is_regular_file(output, none) || fs::file_size(output, none) == 0) {
     return true;
@@ -178,18 +195,17 @@ Result<bool> may_replace(const std::string& output, std::vector<Input>* inputs, 
     if (!fs::equivalent(input.path, output, none)) {
       continue;
     }
-    return input.table || input.form == HistoryForm::kFile
+    return input.table.has_value() == merged.is_table && input.form == HistoryForm::kFile
                ? Result<bool>(true)
                : Error{TEMPER_INVALID_ARGUMENT, output +
                                                     ": is an input of another form than the result; name another "
                                                     "output"};
   }
   Result<Input> old = read_input(output, std::nullopt, HistoryLock::kOurs);
-  const bool same_kind =
-      old && old->table.has_value() == (*inputs)[0].table.has_value() && old->form == HistoryForm::kFile;
+  const bool same_kind = old && old->table.has_value() == merged.is_table && old->form == HistoryForm::kFile;
   if (same_kind) {
     inputs->push_back(std::move(*old));
-    const Result<Merged> with_old = merge_inputs(*inputs);
+    const Result<Merged> with_old = merge_inputs(*inputs, command.as);
     inputs->pop_back();
     if (with_old && with_old->bytes == merged.bytes) {
       return true;
@@ -227,11 +243,11 @@ Result<Merged> merge_to_file(const MergeCommand& command) {
   if (!inputs) {
     return inputs.error();
   }
-  Result<Merged> merged = merge_inputs(*inputs);
+  Result<Merged> merged = merge_inputs(*inputs, command.as);
   if (!merged) {
     return merged.error();
   }
-  const Result<bool> free = may_replace(command.output, &*inputs, *merged);
+  const Result<bool> free = may_replace(command, &*inputs, *merged);
   if (!free) {
     return free.error();
   }
@@ -277,12 +293,19 @@ int run(const MergeCommand& command) {
 
 void add_merge_command(CLI::App& app, int* exit_code) {
   CLI::App* command =
-      app.add_subcommand("merge", "Joins histories (files, console logs, flash images) or tuned tables");
+      app.add_subcommand("merge", "Joins histories (files, console logs, flash images) and tuned tables");
   auto options = std::make_shared<MergeCommand>();
-  command->add_option("FILE", options->files, "what is joined; all histories or all tables")->required();
+  command->add_option("FILE", options->files, "what is joined, in any order and any number of times")->required();
   command->add_option("-o,--output", options->output, "the file to write; may be one of the inputs")
       ->type_name("FILE")
       ->required();
+  command
+      ->add_option("--as", options->as,
+                   "what is made. auto: a table of tables of one device alone, else a history, in which a table's "
+                   "entries are commits under its fingerprint. table: of each workload the best entry stays. history: "
+                   "nothing is left out, so that tables may be joined in any grouping with histories")
+      ->check(CLI::IsMember({kAuto, kTable, kHistory}))
+      ->capture_default_str();
   command->add_option("--offset", options->offset, "where the history begins in a flash image, in bytes (12 or 0xC)")
       ->transform(byte_offset());
   command->add_option("--json", options->json, "write what was joined as JSON ('-': standard output)")

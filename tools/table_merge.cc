@@ -11,6 +11,9 @@
 namespace temper {
 namespace {
 
+/// A frame of a workload takes no more (runtime/records.cc cuts there too).
+constexpr size_t kMostNameBytes = 200;
+
 double time_ratio(const TableEntry& entry) {
   return entry.default_ns == 0 ? 1.0 : static_cast<double>(entry.tuned_ns) / static_cast<double>(entry.default_ns);
 }
@@ -41,7 +44,40 @@ TableEntry copied(const TableEntryView& view) {
 
 bool before(const Fingerprint& a, const Fingerprint& b) { return std::memcmp(&a, &b, sizeof a) < 0; }
 
+HistoryRecord commit_record(const TableEntryView& entry) {
+  const bool kept = entry.default_ns != 0 && entry.tuned_ns >= entry.default_ns;
+  const format::Commit commit(entry.workload, entry.default_ns, entry.tuned_ns, entry.template_id,
+                              entry.template_version, 0, static_cast<uint8_t>(entry.knobs.size), kept ? 1 : 0);
+  HistoryRecord record{0, std::vector<uint8_t>(sizeof commit)};
+  std::memcpy(record.payload.data(), &commit, sizeof commit);
+  const auto* const knobs = reinterpret_cast<const uint8_t*>(entry.knobs.data);
+  record.payload.insert(record.payload.end(), knobs, knobs + entry.knobs.size * sizeof(format::KnobValue));
+  return record;
+}
+
 }  // namespace
+
+bool of_one_device(const std::vector<NamedTable>& tables) {
+  return std::all_of(tables.begin(), tables.end(), [&](const NamedTable& table) {
+    return (compare(table.view.fingerprint(), tables.front().view.fingerprint()) & kFingerprintDecisive) == 0;
+  });
+}
+
+HistoryRecords records_of_table(const TableView& table) {
+  HistoryRecords records;
+  records.fingerprints.push_back(table.fingerprint());
+  records.ordinals.push_back(0);
+  for (uint32_t i = 0; i < table.count(); ++i) {
+    const TableEntryView entry = table.entry(i);
+    if (entry.tuned_ns == 0 || entry.knobs.size > TEMPER_MAX_KNOBS) {
+      continue;
+    }
+    records.order.push_back(entry.workload);
+    records.workloads[entry.workload].name = std::string(entry.name).substr(0, kMostNameBytes);
+    records.commits.push_back(commit_record(entry));
+  }
+  return records;
+}
 
 Result<MergedTable> merge_tables(const std::vector<NamedTable>& tables) {
   const NamedTable& first = tables.front();
@@ -59,7 +95,7 @@ Result<MergedTable> merge_tables(const std::vector<NamedTable>& tables) {
     if (differing != 0) {
       return Error{TEMPER_BAD_DATA, table.path + " was made on another device than " + first.path + " (differs in " +
                                         fingerprint_fields_text(differing) +
-                                        "), and a table tells the results of one; merge the histories instead"};
+                                        "), and a table tells the results of one; --as history keeps them all"};
     }
     // The other fields differ by what was measured; any choice will do that does not depend on the order.
     fingerprint = before(table.view.fingerprint(), fingerprint) ? table.view.fingerprint() : fingerprint;

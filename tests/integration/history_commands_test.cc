@@ -241,7 +241,7 @@ TEST_CASE("a full disk leaves the old output as it was") {
   }
 }
 
-TEST_CASE("tables and histories are not merged with each other") {
+TEST_CASE("tables of one device make a table, a mix makes a history, and what is made can be told") {
   const std::string folder = scratch_folder("merge_kinds");
   const std::string network = folder + "/net.workloads", history = folder + "/net.history";
   const std::string table = folder + "/net.table", again = folder + "/again.table", joined = folder + "/joined.table";
@@ -250,9 +250,26 @@ TEST_CASE("tables and histories are not merged with each other") {
     REQUIRE(run_temper(folder, {"tune", network, "--trials", "16", "--history", history, "--table", to, "--quiet"})
                 .exit_code == 0);
   }
-  const CommandResult mixed = run_temper(folder, {"merge", history, table, "-o", joined});
-  CHECK(mixed.exit_code == 2);
-  CHECK(has(mixed.err, "is a history and"));
+  const std::string mix = folder + "/mix.history", from_table = folder + "/table.history";
+  const Json mixed = json_of(run_temper(folder, {"merge", table, history, "-o", mix, "--json", "-"}));
+  CHECK(mixed["kind"] == "history");
+  CHECK(mixed["inputs"][0]["entries"] == 2);
+  REQUIRE(run_temper(folder, {"merge", history, mix, table, "-o", folder + "/mix2.history"}).exit_code == 0);
+  CHECK(read_text(folder + "/mix2.history") == read_text(mix));
+  const Json as_history =
+      json_of(run_temper(folder, {"merge", table, again, "--as", "history", "-o", from_table, "--json", "-"}));
+  CHECK(as_history["kind"] == "history");
+  CHECK(as_history["commits"] >= 2);
+  const Json looked_up = json_of(run_temper(folder, {"lookup", network, "--history", from_table, "--json", "-"}));
+  for (const Json& workload : looked_up["workloads"]) {
+    CHECK(workload["source"] == "history");
+  }
+  const CommandResult refused = run_temper(folder, {"merge", history, table, "--as", "table", "-o", joined});
+  CHECK(refused.exit_code == 2);
+  CHECK(has(refused.err, "is a history, and a table is made of tables alone"));
+  const CommandResult over = run_temper(folder, {"merge", history, table, "-o", table});
+  CHECK(over.exit_code == 2);
+  CHECK(has(over.err, "input of another form"));
   const Json json = json_of(run_temper(folder, {"merge", table, again, "-o", joined, "--json", "-"}));
   CHECK(json["kind"] == "table");
   CHECK(json["entries"] == 2);
