@@ -28,19 +28,18 @@ bool same_knobs(Span<const format::KnobValue> a, Span<const format::KnobValue> b
 /// One pass over the frames of a history.
 class RecordReader {
  public:
-  explicit RecordReader(HistoryRecords* out) : out_(*out) {}
+  /// `unit`: frames begin at multiples of it.
+  RecordReader(HistoryRecords* out, uint32_t unit) : out_(*out), unit_(unit) {}
 
-  void visit(const FrameView& frame) {
-    // A torn frame whose missing bytes were zeros is whole again once a file is filled up behind it; the next has its
-    // number then.
-    const bool follows = next_sequence_ == frame.sequence || next_sequence_ == frame.sequence + 1 || out_.frames == 0;
-    if (!follows) {
+  void visit(const FrameView& frame, uint32_t offset) {
+    if (!follows(frame, offset)) {
       lost_before_ = true;
       out_.lost_frames += frame.sequence > next_sequence_ ? frame.sequence - next_sequence_ : 1;
       intent_.reset();  // its trial may be among what is missing
     }
     ++out_.frames;
     next_sequence_ = frame.sequence + 1;
+    end_ = offset + round_up(static_cast<uint32_t>(sizeof(FrameHeader) + frame.payload.size), unit_);
     if (!take(frame)) {
       ++out_.unreadable;
     }
@@ -56,6 +55,14 @@ class RecordReader {
   }
 
  private:
+  /// What a power cut tore takes a number for each of its bytes (runtime/format/HISTORY.md); in histories of before
+  /// that none, and then a torn frame that is whole once a file is filled up behind it has the number of the next.
+  bool follows(const FrameView& frame, uint32_t offset) const {
+    const uint32_t missing = frame.sequence - next_sequence_;
+    return (out_.frames == 0 && frame.sequence <= 1) || missing == 0 || missing == UINT32_MAX ||
+           missing == offset - end_;
+  }
+
   struct Intent {
     uint64_t workload;
     uint16_t template_id, template_version;
@@ -198,6 +205,8 @@ class RecordReader {
   }
 
   HistoryRecords& out_;
+  const uint32_t unit_;
+  uint32_t end_ = 0;                        ///< of the last whole frame, with its padding
   std::map<std::string, size_t> by_bytes_;  ///< fingerprints that were seen
   std::set<uint64_t> ordered_;              ///< what out_.order holds
   std::map<uint64_t, std::vector<format::KnobValue>> defaults_;
@@ -234,8 +243,11 @@ std::optional<MeasuredTime> measured_time(const HistoryRecord& trial) {
 
 HistoryRecords read_records(const HistorySource& source) {
   HistoryRecords records;
-  RecordReader reader(&records);
-  const ScanReport report = scan_history(source, [&reader](const FrameView& frame) { reader.visit(frame); });
+  uint32_t offsets = kMaxProgramBytes;
+  scan_history_places(source, [&offsets](const FrameView&, uint32_t offset) { offsets |= offset; });
+  RecordReader reader(&records, offsets & (0u - offsets));  // the lowest bit that any offset has
+  const ScanReport report =
+      scan_history_places(source, [&reader](const FrameView& frame, uint32_t offset) { reader.visit(frame, offset); });
   reader.finish(!source.damaged && !source.in_use);
   records.damaged_bytes = report.damaged_bytes;
   records.used_bytes = report.end_offset;

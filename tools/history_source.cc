@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "tools/console_dump.h"
 #include "tools/history_file.h"
+#include "tools/history_regions.h"
 #include "tools/memory_storage.h"
 #include "tools/text_table.h"
 #include "tools/whole_file.h"
@@ -33,19 +35,23 @@ struct Scan {
   ScanReport report{};
 };
 
-Scan scan_bytes(const std::vector<uint8_t>& bytes, Manners manners,
-                const std::function<void(const FrameView& frame)>& visit) {
+using FrameVisitor = std::function<void(const FrameView& frame, uint32_t offset)>;
+
+Scan scan_bytes(const std::vector<uint8_t>& bytes, Manners manners, const FrameVisitor& visit) {
   const MemoryStorage storage(bytes, manners);
   alignas(8) uint8_t buffer[kHistoryBufferBytes];
   History history;
   Scan scan;
+  struct Target {
+    const FrameVisitor& visit;
+    const MemoryStorage& storage;
+  } target{visit, storage};
   const auto call = [](void* self, const FrameView& frame) {
-    const auto& target = *static_cast<const std::function<void(const FrameView& frame)>*>(self);
-    if (target) {
-      target(frame);
+    const auto& to = *static_cast<const Target*>(self);
+    if (to.visit) {
+      to.visit(frame, to.storage.last_read());
     }
   };
-  auto target = visit;
   scan.status = history.open(storage.storage(), {buffer, sizeof buffer}, &target, call, &scan.report);
   const bool refused = scan.status == TEMPER_STORAGE_ERROR || scan.status == TEMPER_STORAGE_FULL;
   if (refused && scan.report.frames == 0) {
@@ -56,8 +62,7 @@ Scan scan_bytes(const std::vector<uint8_t>& bytes, Manners manners,
 
 /// What a file that was cut off left of its header is zeros, what flash left has bits unset: either may be there. In
 /// flash, erased bytes behind the last frame are no part of the history.
-Scan scan_as(HistoryForm form, const std::vector<uint8_t>& bytes,
-             const std::function<void(const FrameView& frame)>& visit) {
+Scan scan_as(HistoryForm form, const std::vector<uint8_t>& bytes, const FrameVisitor& visit) {
   const Manners usual = form == HistoryForm::kFile ? Manners::kReadOnlyFile : Manners::kReadOnlyFlash;
   const Manners other = form == HistoryForm::kFile ? Manners::kReadOnlyFlash : Manners::kReadOnlyFile;
   const bool foreign = scan_bytes(bytes, usual, nullptr).status == TEMPER_BAD_DATA;
@@ -65,6 +70,10 @@ Scan scan_as(HistoryForm form, const std::vector<uint8_t>& bytes,
 }
 
 std::vector<uint8_t> bytes_of(std::string_view contents) { return {contents.begin(), contents.end()}; }
+
+std::string_view contents_of(const std::vector<uint8_t>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 bool header_at(std::string_view contents, size_t at) {
   return contents.substr(at, kHeaderStart.size()) == kHeaderStart &&
@@ -113,6 +122,51 @@ std::vector<size_t> history_places(std::string_view contents) {
   return places;
 }
 
+std::vector<Region> regions_in(HistoryForm form, const std::vector<uint8_t>& bytes) {
+  std::vector<ScannedFrame> frames;
+  scan_as(form, bytes, [&frames](const FrameView& frame, uint32_t offset) {
+    ScannedFrame scanned{offset, frame.sequence, std::nullopt};
+    if (frame.type == FrameType::kHeader && frame.payload.size >= 8) {
+      scanned.generation = static_cast<uint16_t>(frame.payload[6] + 256u * frame.payload[7]);
+    }
+    frames.push_back(scanned);
+  });
+  return find_regions(frames, static_cast<uint32_t>(bytes.size()));
+}
+
+/// Leaves in the source what lies in the region that counts. `which` kFirst: in the one that it begins with. False:
+/// it holds histories of several storages.
+enum class Which : uint8_t { kNewest, kFirst };
+bool take_region(HistorySource* source, Which which) {
+  const std::vector<Region> regions = regions_in(source->form, source->bytes);
+  if (regions.empty()) {
+    return true;
+  }
+  RegionChoice choice;
+  if (which == Which::kNewest) {
+    choice = choose_region(regions, source->offset);
+  }
+  if (choice.several) {
+    return false;
+  }
+  const bool has_regions = regions[0].generation.value_or(0) != 0;
+  const Region region = choice.region ? *choice.region : regions[0];
+  source->generation = region.generation.value_or(0);
+  if (!choice.region && (which == Which::kNewest || !has_regions)) {
+    return true;
+  }
+  source->bytes = {source->bytes.begin() + region.begin, source->bytes.begin() + region.end};
+  source->offset += region.begin;
+  if (!choice.remark.empty()) {
+    source->remarks.push_back(choice.remark);
+  }
+  if (choice.older && scan_as(source->form, source->bytes, nullptr).report.damaged_bytes > 0) {
+    source->remarks.push_back("the newer is damaged; what was before it is read with --offset " +
+                              std::to_string(source->offset - region.begin + *choice.older));
+  }
+  return true;
+}
+
 Error not_a_history(const std::string& path, const std::string& why) { return {TEMPER_BAD_DATA, path + ": " + why}; }
 
 std::string behind_tail_text(size_t behind) {
@@ -121,7 +175,7 @@ std::string behind_tail_text(size_t behind) {
 
 /// For a file that begins with a history: flash may hold other things behind it.
 void leave_out_what_follows(HistorySource* source, uint32_t frames) {
-  const std::string_view contents(reinterpret_cast<const char*>(source->bytes.data()), source->bytes.size());
+  const std::string_view contents = contents_of(source->bytes);
   size_t behind = 0;
   std::vector<uint8_t> own = cut_at_tail(contents, &behind);
   const size_t tail = std::min(own.size(), kErasedSigns);
@@ -134,7 +188,26 @@ void leave_out_what_follows(HistorySource* source, uint32_t frames) {
   }
 }
 
-Result<HistorySource> parse_image(const std::string& path, std::string_view contents, uint64_t offset) {
+/// Where a header frame begins: the generation that it tells.
+uint16_t generation_at(std::string_view contents, size_t at) {
+  constexpr size_t kGenerationAt = kHeaderNameAt + 6;
+  if (!header_at(contents, at) || contents.size() - at < kGenerationAt + 2) {
+    return 0;
+  }
+  return static_cast<uint16_t>(static_cast<uint8_t>(contents[at + kGenerationAt]) +
+                               256u * static_cast<uint8_t>(contents[at + kGenerationAt + 1]));
+}
+
+Error several_histories(const std::string& path, const std::vector<size_t>& places) {
+  std::string text = std::to_string(places.size()) + " histories lie in it, at offsets ";
+  for (size_t i = 0; i < places.size() && i < kMostPlacesNamed; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(places[i]);
+  }
+  text += places.size() > kMostPlacesNamed ? ", ..." : "";
+  return not_a_history(path, text + "; choose one: temper merge --offset N " + path + " -o FILE");
+}
+
+Result<HistorySource> parse_image(const std::string& path, std::string_view contents, uint64_t offset, Which which) {
   if (offset >= contents.size()) {
     return not_a_history(path, "ends before offset " + std::to_string(offset));
   }
@@ -143,10 +216,19 @@ Result<HistorySource> parse_image(const std::string& path, std::string_view cont
   source.form = HistoryForm::kFlashImage;
   source.offset = offset;
   size_t behind = 0;
-  source.bytes = cut_at_tail(contents.substr(static_cast<size_t>(offset)), &behind);
+  const std::string_view from_there = contents.substr(static_cast<size_t>(offset));
+  if (generation_at(from_there, 0) != 0) {
+    source.bytes = bytes_of(from_there);
+    if (!take_region(&source, which)) {
+      return several_histories(path, history_places(contents));
+    }
+    source.bytes = cut_at_tail(contents_of(source.bytes), &behind);
+  } else {
+    source.bytes = cut_at_tail(from_there, &behind);
+  }
   bool begins = true;  // not somewhere inside one
   uint32_t frames = 0;
-  const Scan scan = scan_as(source.form, source.bytes, [&](const FrameView& frame) {
+  const Scan scan = scan_as(source.form, source.bytes, [&](const FrameView& frame, uint32_t) {
     begins = begins && (frames++ > 0 || frame.type == FrameType::kHeader);
   });
   if (scan.status == TEMPER_BAD_VERSION) {
@@ -183,25 +265,28 @@ Result<HistorySource> parse_log(const std::string& path, std::string_view conten
     }
     return not_a_history(path, why + "; let the board print it again");
   }
+  if (!take_region(&source, Which::kNewest)) {
+    return not_a_history(path, "the dump holds histories of several storages; let the board print one at a time");
+  }
   return source;
 }
 
 Result<HistorySource> search_image(const std::string& path, std::string_view contents) {
-  const std::vector<size_t> places = history_places(contents);
+  std::vector<size_t> places = history_places(contents);
   if (places.empty()) {
     return history_error(path, TEMPER_BAD_DATA);
   }
-  if (places.size() > 1) {
-    std::string text = std::to_string(places.size()) + " histories lie in it, at offsets ";
-    for (size_t i = 0; i < places.size() && i < kMostPlacesNamed; ++i) {
-      text += (i == 0 ? "" : ", ") + std::to_string(places[i]);
-    }
-    text += places.size() > kMostPlacesNamed ? ", ..." : "";
-    return not_a_history(path, text + "; choose one: temper merge --offset N " + path + " -o FILE");
+  std::vector<size_t> regions;  // firmware holds a header of generation 0, as the constant that it writes
+  std::copy_if(places.begin(), places.end(), std::back_inserter(regions),
+               [&](size_t at) { return generation_at(contents, at) != 0; });
+  places = regions.empty() ? places : regions;
+  if (places.size() > 1 && regions.empty()) {
+    return several_histories(path, places);
   }
-  Result<HistorySource> source = parse_image(path, contents, places[0]);
+  Result<HistorySource> source = parse_image(path, contents, places[0], Which::kNewest);
   if (source) {
-    source->remarks.insert(source->remarks.begin(), "the history in it begins at offset " + std::to_string(places[0]));
+    source->remarks.insert(source->remarks.begin(),
+                           "the history in it begins at offset " + std::to_string(source->offset));
   }
   return source;
 }
@@ -211,7 +296,7 @@ Result<HistorySource> search_image(const std::string& path, std::string_view con
 Result<HistorySource> parse_history(const std::string& path, std::string_view whole, std::optional<uint64_t> offset) {
   const std::string_view contents = offset ? whole : without_long_tail(whole);
   if (offset && *offset != 0) {
-    return parse_image(path, contents, *offset);
+    return parse_image(path, contents, *offset, Which::kFirst);
   }
   HistorySource source;
   source.path = path;
@@ -219,6 +304,12 @@ Result<HistorySource> parse_history(const std::string& path, std::string_view wh
   const Scan scan = scan_as(source.form, source.bytes, nullptr);
   if (scan.status == TEMPER_BAD_VERSION) {
     return history_error(path, TEMPER_BAD_VERSION);
+  }
+  if (scan.status.ok() && scan.report.generation != kNoGeneration && scan.report.generation != 0) {
+    source.form = HistoryForm::kFlashImage;
+    return take_region(&source, offset ? Which::kFirst : Which::kNewest)
+               ? Result<HistorySource>(std::move(source))
+               : Result<HistorySource>(several_histories(path, history_places(contents)));
   }
   if (scan.status.ok()) {
     leave_out_what_follows(&source, scan.report.frames);
@@ -248,10 +339,15 @@ bool resembles_history(std::string_view contents) {
          !history_places(contents).empty();
 }
 
-ScanReport scan_history(const HistorySource& source, const std::function<void(const FrameView& frame)>& visit) {
+ScanReport scan_history_places(const HistorySource& source,
+                               const std::function<void(const FrameView& frame, uint32_t offset)>& visit) {
   ScanReport report = scan_as(source.form, source.bytes, visit).report;
   report.damaged_bytes += source.joined.damaged_bytes;
   return report;
+}
+
+ScanReport scan_history(const HistorySource& source, const std::function<void(const FrameView& frame)>& visit) {
+  return scan_history_places(source, [&visit](const FrameView& frame, uint32_t) { visit(frame); });
 }
 
 void tell_remarks(const HistorySource& source) {

@@ -103,6 +103,11 @@ double bytes_per_trial(const HistoryRecords& records) {
   return trials == 0 ? 0.0 : static_cast<double>(records.used_bytes) / static_cast<double>(trials);
 }
 
+/// The first history is of generation 1; each compaction erases the other half of the storage.
+std::string counted_compactions(uint32_t generation) {
+  return generation == 2 ? "1 compaction" : std::to_string(generation - 1) + " compactions";
+}
+
 std::string header_text(const HistorySource& source, const HistoryRecords& records) {
   std::string text = source.path + ": history (" + form_name(source.form) + "), " + std::to_string(records.frames) +
                      " whole frames, " + std::to_string(records.damaged_bytes) + " damaged bytes, " +
@@ -112,6 +117,11 @@ std::string header_text(const HistorySource& source, const HistoryRecords& recor
     text.append(", ").append(decimal(bytes_per_trial(records), 1)).append(" bytes per trial");
   }
   text += "\n";
+  if (source.generation > 0) {
+    text += "region of generation " + std::to_string(source.generation) + ": " +
+            counted_compactions(source.generation) + ", so each erase block of the storage was erased " +
+            std::to_string(source.generation / 2) + " times or so since its first history\n";
+  }
   if (records.lost_frames > 0) {
     text += std::to_string(records.lost_frames) + " frames are missing\n";
   }
@@ -239,6 +249,7 @@ nlohmann::ordered_json history_json(const HistorySource& source, const HistoryRe
                                     const std::map<TallyKey, Tally>& tallies) {
   nlohmann::ordered_json root = {{"schema", 1}, {"kind", "history"}, {"form", form_name(source.form)}};
   root["offset_bytes"] = source.offset;
+  root["generation"] = source.generation;
   root["frames"] = records.frames;
   root["trials"] = trial_count(records);
   root["used_bytes"] = records.used_bytes;

@@ -8,20 +8,21 @@ namespace {
 /// As large as history files may grow (tools/history_file.cc).
 constexpr uint32_t kCapacityBytes = 1u << 30;
 
-temper_status read_bytes(void* self, uint32_t offset, void* to, uint32_t bytes) {
-  const std::vector<uint8_t>& from = static_cast<MemoryStorage*>(self)->bytes();
-  if (offset > from.size() || bytes > from.size() - offset) {
-    return TEMPER_NOT_FOUND;
-  }
-  if (bytes != 0) {
-    std::memcpy(to, from.data() + offset, bytes);
-  }
-  return TEMPER_OK;
-}
-
 temper_status refuse_program(void*, uint32_t, const void*, uint32_t) { return TEMPER_STORAGE_ERROR; }
 
 }  // namespace
+
+temper_status MemoryStorage::read_bytes(void* self, uint32_t offset, void* to, uint32_t bytes) {
+  auto& storage = *static_cast<MemoryStorage*>(self);
+  storage.last_read_ = offset;
+  if (offset > storage.bytes_.size() || bytes > storage.bytes_.size() - offset) {
+    return TEMPER_NOT_FOUND;
+  }
+  if (bytes != 0) {
+    std::memcpy(to, storage.bytes_.data() + offset, bytes);
+  }
+  return TEMPER_OK;
+}
 
 MemoryStorage::MemoryStorage(std::vector<uint8_t> bytes, Manners manners) : bytes_(std::move(bytes)) {
   const bool flash = manners == Manners::kReadOnlyFlash;

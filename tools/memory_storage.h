@@ -18,10 +18,15 @@ class MemoryStorage {
 
   const temper_storage* storage() const { return &storage_; }
   const std::vector<uint8_t>& bytes() const { return bytes_; }
+  /// Where the last read began: while a history visits a frame, where that lies.
+  uint32_t last_read() const { return last_read_; }
 
  private:
+  static temper_status read_bytes(void* self, uint32_t offset, void* to, uint32_t bytes);
+
   temper_storage storage_{};
   std::vector<uint8_t> bytes_;
+  uint32_t last_read_ = 0;
 };
 
 }  // namespace temper

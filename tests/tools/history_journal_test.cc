@@ -207,6 +207,7 @@ TEST_CASE("a crash at any byte of joining loses nothing and doubles nothing") {
     write(journal, other);
     join(path);
     REQUIRE(merged({path}) == expected);
+    REQUIRE(records_in(path).lost_frames == 0);
   }
 }
 
