@@ -37,7 +37,7 @@ void take_parts(const temper_config& config, const PackView& pack, Arena& arena,
   parts->history_buffer = {static_cast<uint8_t*>(arena.take(buffer_bytes, kArenaAlignment)), buffer_bytes};
   parts->end[kHistoryPart] = arena.used;
   new (lookup) Lookup(arena, pack, t == nullptr ? nullptr : &t->spaces, t == nullptr ? nullptr : &t->fingerprint,
-                      {config.tables, config.table_count}, config.table_reader);
+                      {config.tables, config.table_count}, config.table_reader, config.nearest);
   parts->end[kLookupPart] = arena.used;
   parts->scratch = arena.take(scratch_bytes, kArenaAlignment);
   parts->end[kScratchPart] = arena.used;
@@ -151,6 +151,7 @@ temper_status temper_init(temper_context** out, const temper_config* config, voi
   if (!status.ok()) {
     return status.code();
   }
+  t->lookup.offer_tables();
   if (!history_buffer.empty()) {
     temper::open_history(t, history_buffer);
   }

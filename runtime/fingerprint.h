@@ -33,6 +33,8 @@ uint32_t compare(const Fingerprint& a, const Fingerprint& b);
 /// themselves.
 inline constexpr uint32_t kFingerprintDecisive = kFingerprintTarget | kFingerprintCoreType | kFingerprintThreads |
                                                  kFingerprintVector | kFingerprintDriver | kFingerprintPack;
+/// Fields that the devices of a class have in common: its target and vectors.
+inline constexpr uint32_t kFingerprintClass = kFingerprintTarget | kFingerprintVector;
 Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, uint32_t core_type, uint32_t driver,
                              uint32_t pack_hash, uint16_t feature_version);
 

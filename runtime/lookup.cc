@@ -39,15 +39,21 @@ temper_miss translate(const PackView& pack, const Space& space, uint16_t templat
 }
 
 Lookup::Lookup(Arena& arena, const PackView& pack, CurrentSpace* spaces, const Fingerprint* fingerprint,
-               Span<const temper_table> tables, const temper_table_functions* reader)
-    : spaces_(spaces), fingerprint_(fingerprint), reader_(reader), table_count_(static_cast<uint32_t>(tables.size)) {
+               Span<const temper_table> tables, const temper_table_functions* reader,
+               const temper_nearest_functions* nearest)
+    : spaces_(spaces),
+      fingerprint_(fingerprint),
+      reader_(reader),
+      nearest_(nearest),
+      table_count_(static_cast<uint32_t>(tables.size)) {
   const uint32_t workload_count = pack.workload_count();
   notes_ = arena.take_array<WorkloadNote>(workload_count);
   if (reader_ != nullptr) {
     tables_ = reader_->open(arena, tables);
   }
   for (uint32_t i = 0; notes_ != nullptr && i < workload_count; ++i) {
-    new (&notes_[i]) WorkloadNote{0, 0, 0, TEMPER_MISS_UNKNOWN_WORKLOAD, 0, 0, Known::kNothing, 0, {}};
+    new (&notes_[i])
+        WorkloadNote{0, 0, 0, TEMPER_MISS_UNKNOWN_WORKLOAD, 0, {0}, Known::kNothing, TEMPER_MISS_UNKNOWN_WORKLOAD, {}};
   }
 }
 
@@ -79,37 +85,53 @@ void Lookup::offer(const FrameView& frame) {
   }
 }
 
+void Lookup::offer_tables() {
+  if (nearest_ != nullptr && reader_ != nullptr) {
+    reader_->lend(tables_, table_count_, *fingerprint_, *nearest_, spaces_, notes_);
+  }
+}
+
 void Lookup::offer_commit(const CommitView& view) {
   const PackView& pack = spaces_->pack();
   const uint32_t index = pack.find_workload(view.commit.workload());
+  const uint32_t ordinal = view.commit.fingerprint();
+  Config config;
+  const bool known = ordinal < fingerprints_seen_ && fingerprints_seen_ - ordinal <= kKnownFingerprints;
+  const uint32_t fields = known ? differs_[ordinal % kKnownFingerprints] : 0;
+  const bool here = known && (fields & kFingerprintDecisive) == 0;
+  temper_miss miss = TEMPER_MISS_FINGERPRINT;
+  if (here && index != pack.workload_count()) {
+    miss = translate(pack, spaces_->select(index), view.commit.template_id(), view.commit.template_version(),
+                     view.knobs, &config);
+  }
+  if (miss == TEMPER_MISS_NONE) {
+    record(index, config, view.commit.default_ns(), view.commit.tuned_ns(), fields);
+    return;
+  }
+  if (known && nearest_ != nullptr) {
+    nearest_->offer_commit(spaces_, notes_, index, fields, view);
+  }
   if (index == pack.workload_count()) {
     return;
   }
-  const uint32_t ordinal = view.commit.fingerprint();
-  Config config;
-  const bool here = same_device(ordinal);
-  const bool known = ordinal < fingerprints_seen_ && fingerprints_seen_ - ordinal <= kKnownFingerprints;
-  const temper_miss miss = here ? translate(pack, spaces_->select(index), view.commit.template_id(),
-                                            view.commit.template_version(), view.knobs, &config)
-                                : TEMPER_MISS_FINGERPRINT;
   WorkloadNote& own = notes_[index];
-  if (miss != TEMPER_MISS_NONE && own.miss == TEMPER_MISS_NONE) {
-    return;  // an earlier commit is valid here, this one is not
+  if (own.miss != TEMPER_MISS_NONE) {  // else an earlier commit is valid here
+    own.fingerprint_fields = static_cast<uint16_t>(fields);
+    own.miss = static_cast<uint8_t>(miss);
   }
-  if (miss == TEMPER_MISS_NONE) {
-    record(index, config, view.commit.default_ns(), view.commit.tuned_ns());
-  }
-  own.fingerprint_fields = known ? differs_[ordinal % kKnownFingerprints] : uint16_t{0};
-  own.miss = static_cast<uint8_t>(miss);
 }
 
-void Lookup::record(uint32_t workload, const Config& config, uint64_t default_ns, uint64_t tuned_ns) {
+void Lookup::record(uint32_t workload, const Config& config, uint64_t default_ns, uint64_t tuned_ns, uint32_t fields) {
   WorkloadNote& own = notes_[workload];
   own.config = config;
   own.default_time = compact_time(default_ns);
   own.tuned_time = compact_time(tuned_ns);
-  own.fingerprint_fields = 0;
+  own.fingerprint_fields = static_cast<uint16_t>(fields);
   own.miss = TEMPER_MISS_NONE;
+  own.known = Known::kCommit;
+  if (nearest_ != nullptr) {
+    nearest_->offer_own(spaces_, notes_, workload);
+  }
 }
 
 Status Lookup::find(uint32_t workload, Config* config, temper_answer* answer) const {
@@ -129,14 +151,12 @@ Status Lookup::find(uint32_t workload, Config* config, temper_answer* answer) co
     answer->default_ns = expand_time(own.default_time);
     answer->tuned_ns = expand_time(own.tuned_time);
   } else {
-    answer->source = TEMPER_SOURCE_TABLE;
-    missed = TEMPER_MISS_ABSENT;
-    if (reader_ != nullptr) {
-      missed = reader_->find(tables_, table_count_, spaces_->pack(), space, *fingerprint_, config, answer);
+    for (uint32_t source = TEMPER_SOURCE_TABLE; source < TEMPER_SOURCE_DEFAULT; ++source) {
+      answer->missed[source] = TEMPER_MISS_ABSENT;
     }
-    answer->missed[TEMPER_SOURCE_TABLE] = missed;
-    if (missed != TEMPER_MISS_NONE) {
-      answer->missed[TEMPER_SOURCE_CLASS_TABLE] = answer->missed[TEMPER_SOURCE_NEAREST] = TEMPER_MISS_ABSENT;
+    if ((reader_ == nullptr ||
+         !reader_->find(tables_, table_count_, spaces_->pack(), space, *fingerprint_, config, answer)) &&
+        (nearest_ == nullptr || !nearest_->find(own, config, answer))) {
       answer->source = TEMPER_SOURCE_DEFAULT;
       status = spaces_->find_default(workload, config);
     }

@@ -1,6 +1,7 @@
-// Answers what would be used for a workload, without measuring: the history's commits, then the tuned tables, then the
-// default; for each miss it says why. Holds what a device remembers of each workload. Called by the C API, the board's
-// tuner and the host's look-up; never writes to storage, never allocates after it was placed.
+// Answers what would be used for a workload, without measuring: the history's commits, then the tuned tables, then what
+// another shape lends, then the default; for each miss it says why. Holds what a device remembers of each workload.
+// Called by the C API, the board's tuner and the host's look-up; never writes to storage, never allocates after it was
+// placed.
 #pragma once
 
 #include <cstdint>
@@ -44,12 +45,23 @@ struct WorkloadNote {
   uint32_t default_time;  ///< compact; of the commit, before it of the default's trial; 0: unknown
   uint32_t tuned_time;    ///< compact; of the commit
   uint16_t fingerprint_fields;
-  uint8_t miss;        ///< temper_miss of the history; none: there is a commit, and it is valid here
-  uint8_t flags;       ///< WorkloadFlag
-  uint16_t ratio_q15;  ///< kElsewhere, kCommit: tuned over default time as committed; 0: it kept the default
+  uint8_t miss;   ///< temper_miss of the history; none: there is a commit, and it is valid here
+  uint8_t flags;  ///< WorkloadFlag
+  union {
+    uint16_t ratio_q15;      ///< kElsewhere, kCommit: tuned over default time as committed; 0: it kept the default
+    uint16_t lender_fields;  ///< kNearest: fields in which the lender's device differs from this one
+  };
   Known known;
-  uint8_t distance;  ///< kNearest: of the shapes, in steps of 1/4 of a log2
+  uint8_t distance;  ///< kNearest: of the shapes, in steps of 1/4 of a log2; kNothing: why none lends, a temper_miss
   Config config;
+};
+
+/// What was found best for some workload, offered to others of its template.
+struct Lender {
+  uint16_t template_id, template_version;
+  uint16_t fingerprint_fields;  ///< in which its device differs from this one
+  Span<const format::KnobValue> knobs;
+  Span<const int32_t> dims;  ///< in the order of the template; the last may be missing
 };
 
 class Lookup {
@@ -58,15 +70,20 @@ class Lookup {
   /// Keeps one commit per workload in the arena, and what `reader` (nullptr: tables are not read) wants for the tables:
   /// one that does not verify is a miss with a reason. `fingerprint` is this device's. All outlive the look-up. With a
   /// counting arena nothing is written, and only the pack is looked at.
+  /// `nearest` nullptr: no config is borrowed.
   Lookup(Arena& arena, const PackView& pack, CurrentSpace* spaces, const Fingerprint* fingerprint,
-         Span<const temper_table> tables, const temper_table_functions* reader);
+         Span<const temper_table> tables, const temper_table_functions* reader,
+         const temper_nearest_functions* nearest = nullptr);
+  /// Offers what the tables hold to other shapes; before the history is offered, whose commits win over them where they
+  /// are as near.
+  void offer_tables();
 
   /// Offers one scanned frame of the history; of several commits of a workload the last that is valid here counts.
   void offer(const FrameView& frame);
   /// There is a history; parts of it, or all, could not be read when damaged.
   void set_history(bool damaged) { history_ = damaged ? HistoryState::kDamaged : HistoryState::kWhole; }
-  /// A commit made in this run.
-  void record(uint32_t workload, const Config& config, uint64_t default_ns, uint64_t tuned_ns);
+  /// A commit made in this run; or an older one that is valid here, made on a device that differs in `fields`.
+  void record(uint32_t workload, const Config& config, uint64_t default_ns, uint64_t tuned_ns, uint32_t fields = 0);
 
   /// The config to use and where it came from. TEMPER_NOT_FOUND when it is to be the default and the pack has none for
   /// this workload; the answer tells the rest then too, but no values.
@@ -92,6 +109,7 @@ class Lookup {
   CurrentSpace* spaces_ = nullptr;
   const Fingerprint* fingerprint_ = nullptr;
   const temper_table_functions* reader_ = nullptr;
+  const temper_nearest_functions* nearest_ = nullptr;
   void* tables_ = nullptr;
   uint32_t table_count_ = 0;
   uint32_t fingerprints_seen_ = 0;
@@ -107,10 +125,38 @@ temper_miss translate(const PackView& pack, const Space& space, uint16_t templat
 
 /// What config.table_reader points to; a firmware without it links nothing that knows tables.
 struct temper_table_functions {
-  /// Opens the tables; what it returns goes to find(). With a counting arena only counts.
+  /// Opens the tables; what it returns goes to the others. With a counting arena only counts.
   void* (*open)(temper::Arena& arena, temper::Span<const temper_table> tables);
-  /// The first table with a config that is valid here; if there is none, why: TEMPER_MISS_ABSENT without tables.
-  temper_miss (*find)(const void* opened, uint32_t table_count, const temper::PackView& pack,
-                      const temper::Space& space, const temper::Fingerprint& here, temper::Config* config,
-                      temper_answer* answer);
+  /// The first table of this device (no decisive field differs) with a config that is valid here; then the first of its
+  /// class. False when there is none; the reason is that of the most hopeful table, in the order of temper_miss; of
+  /// several that were made elsewhere it is the one that differs in the fewest fields. Fills what `answer` tells of
+  /// these sources, which were absent before, and the times.
+  bool (*find)(const void* opened, uint32_t table_count, const temper::PackView& pack, const temper::Space& space,
+               const temper::Fingerprint& here, temper::Config* config, temper_answer* answer);
+  /// Offers every entry of the tables of this device's class to the workloads, the first table last.
+  void (*lend)(const void* opened, uint32_t table_count, const temper::Fingerprint& here,
+               const temper_nearest_functions& nearest, temper::CurrentSpace* spaces, temper::WorkloadNote* notes);
 };
+
+/// What config.nearest points to; a firmware without it never borrows. What is offered goes to every workload of which
+/// nothing better than a near shape is known; of those as near as each other the last one offered stays. `workload`:
+/// its index in this pack, whose dims then count, or the pack's count: it does not know it. Another workload may be
+/// selected afterwards.
+struct temper_nearest_functions {
+  void (*offer)(temper::CurrentSpace* spaces, temper::WorkloadNote* notes, uint32_t workload,
+                const temper::Lender& lender);
+  /// A commit of the history that is not valid here or of a workload that the pack does not know.
+  void (*offer_commit)(temper::CurrentSpace* spaces, temper::WorkloadNote* notes, uint32_t workload, uint32_t fields,
+                       const temper::CommitView& view);
+  /// A commit of a workload of this pack that is valid here, as its note tells it.
+  void (*offer_own)(temper::CurrentSpace* spaces, temper::WorkloadNote* notes, uint32_t workload);
+  /// What a workload without a valid commit may borrow; false: nothing. Fills what `answer` tells of this source.
+  bool (*find)(const temper::WorkloadNote& note, temper::Config* config, temper_answer* answer);
+};
+
+namespace temper {
+
+/// Whether a result is worth lending: where the default was kept, it is as good a guess elsewhere.
+inline bool beats_default(uint64_t default_ns, uint64_t tuned_ns) { return default_ns == 0 || tuned_ns < default_ns; }
+
+}  // namespace temper

@@ -19,6 +19,7 @@ constexpr FieldRule kFields[] = {
     // Pack
     scalar_field(2), scalar_field(2), string_field(), scalar_field(4), tables_field(kTemplateTable),
     tables_field(kWorkloadTable), optional(tables_field(kVariantTable)), optional(vector_field(4, 4)), scalar_field(4),
+    optional(vector_field(sizeof(format::DimRoles), alignof(format::DimRoles))),
     // Template
     scalar_field(2), scalar_field(2), string_field(), scalar_field(1), tables_field(kKnobTable),
     optional(vector_field(4, 4)), table_field(kProgramTable), optional(table_field(kProgramTable)),
@@ -32,8 +33,8 @@ constexpr FieldRule kFields[] = {
     scalar_field(2), scalar_field(4), scalar_field(8), optional(vector_field(2, 2)),
     // Variant
     scalar_field(1), optional(vector_field(2, 2)), scalar_field(2)};
-constexpr uint8_t kStarts[] = {0, 9, 20, 24, 26, 36, 39};
-static_assert(sizeof kFields / sizeof *kFields == 39, "the last start is the field count");
+constexpr uint8_t kStarts[] = {0, 10, 21, 25, 27, 37, 40};
+static_assert(sizeof kFields / sizeof *kFields == 40, "the last start is the field count");
 constexpr FlatbufferRules kRules = {"TMPK", kFields, kStarts};
 
 constexpr uint32_t kMaxElements = 1u << 29;  // a tensor of f32 stays below 2^31 bytes
@@ -44,6 +45,7 @@ constexpr uint8_t kPlaces[] = {
     TEMPER_TO(PackView::Root, version), TEMPER_TO(PackView::Root, feature_version), TEMPER_TO(PackView::Root, target),
     TEMPER_TO(PackView::Root, pack_hash), TEMPER_TO(PackView::Root, templates), TEMPER_TO(PackView::Root, workloads),
     TEMPER_TO(PackView::Root, variants), TEMPER_TO(PackView::Root, facts), TEMPER_TO(PackView::Root, crc),
+    TEMPER_TO(PackView::Root, dim_roles),
     // Template
     TEMPER_TO(TemplateView, id), TEMPER_TO(TemplateView, version), TEMPER_TO(TemplateView, name),
     TEMPER_TO(TemplateView, dim_count), TEMPER_TO(TemplateView, knobs), TEMPER_TO(TemplateView, constants),

@@ -12,6 +12,10 @@
 
 namespace temper {
 
+namespace format {
+struct DimRoles;
+}
+
 inline constexpr uint16_t kPackVersion = 1;
 inline constexpr uint32_t kPackCrc = 0;  ///< of all bytes, by what the crc field holds (schedules/pack_checksum.h)
 inline constexpr uint32_t kMaxFeatures = 48;
@@ -113,6 +117,8 @@ class PackView {
   const char* target() const { return root_.target; }
   /// Nominal facts of the machine that the pack was made for, by temper_fact; empty when it tells none.
   Span<const int32_t> facts() const { return root_.facts; }
+  /// By template where the pack tells them; the list may be of any length.
+  Span<const format::DimRoles> dim_roles() const { return root_.dim_roles; }
   uint32_t template_count() const { return static_cast<uint32_t>(root_.templates.size); }
   uint32_t workload_count() const { return static_cast<uint32_t>(root_.workloads.size); }
   /// 0: the runner builds any config.
@@ -135,6 +141,7 @@ class PackView {
     Span<const uint32_t> templates, workloads, variants;
     Span<const int32_t> facts;
     uint32_t crc;  ///< read nowhere: it is the whole that has a checksum
+    Span<const format::DimRoles> dim_roles;
   };
 
  private:

@@ -55,11 +55,12 @@ Status append_record(History& history, FrameType type, const void* head, const S
   size_t bytes = layout_of(type).head_bytes + count * sizeof *knobs;
   if (type == FrameType::kCommit) {
     const Span<const int32_t> dims = space->workload().dims;
-    const size_t dim_bytes = dims.size * sizeof *dims.data;
-    if (dim_bytes != 0 && dim_bytes <= kMaxPayload - bytes) {
-      std::memcpy(static_cast<void*>(knobs + count), dims.data, dim_bytes);
-      bytes += dim_bytes;
+    const size_t room = (kMaxPayload - bytes) / sizeof *dims.data, kept = dims.size < room ? dims.size : room;
+    int32_t* const out = reinterpret_cast<int32_t*>(knobs + count);
+    for (size_t i = 0; i < kept; ++i) {
+      out[i] = dims[i];
     }
+    bytes += kept * sizeof *out;
   }
   return history.append_reserved(type, static_cast<uint32_t>(bytes));
 }

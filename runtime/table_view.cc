@@ -24,9 +24,10 @@ constexpr FieldRule kFields[] = {
     scalar_field(8),               // default_ns
     scalar_field(8),               // tuned_ns
     vector_field(sizeof(format::KnobValue), alignof(format::KnobValue)),
-    string_field(),  // name
+    string_field(),                // name
+    optional(vector_field(4, 4)),  // dims
 };
-constexpr uint8_t kStarts[] = {0, 9, 16};
+constexpr uint8_t kStarts[] = {0, 9, 17};
 static_assert(kStarts[2] == sizeof kFields / sizeof kFields[0], "the rules restate the schema");
 
 const format::TunedTable& table_of(const void* root) { return *static_cast<const format::TunedTable*>(root); }
@@ -119,10 +120,15 @@ uint32_t TableView::count() const { return root_ == nullptr ? 0 : table_of(root_
 TableEntryView TableView::entry(uint32_t index) const {
   const format::TableEntry& entry = *table_of(root_).entries()->Get(index);
   const auto& knobs = *entry.knobs();
-  return {entry.workload(),         entry.template_id(),
-          entry.template_version(), entry.default_ns(),
-          entry.tuned_ns(),         {reinterpret_cast<const format::KnobValue*>(knobs.Data()), knobs.size()},
-          entry.name()->c_str()};
+  const auto* const dims = entry.dims();
+  return {entry.workload(),
+          entry.template_id(),
+          entry.template_version(),
+          entry.default_ns(),
+          entry.tuned_ns(),
+          {reinterpret_cast<const format::KnobValue*>(knobs.Data()), knobs.size()},
+          entry.name()->c_str(),
+          dims == nullptr ? Span<const int32_t>() : Span<const int32_t>{dims->data(), dims->size()}};
 }
 
 Status TableView::find(uint64_t workload, TableEntryView* out) const {

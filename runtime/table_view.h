@@ -14,6 +14,7 @@ struct TableEntryView {
   uint64_t default_ns, tuned_ns;
   Span<const format::KnobValue> knobs;
   const char* name;
+  Span<const int32_t> dims;  ///< empty: unknown
 };
 
 /// What every reader of a table asks first: FlatBuffers' own rules, the version and, where there is one, the checksum.

@@ -104,6 +104,7 @@ struct Contents {
   std::vector<TemplateData> templates;
   std::vector<PreparedWorkload> workloads;
   std::vector<uint8_t> variant_templates;
+  bool dim_roles = false;  ///< tells what its dims mean: not part of the hash
   uint32_t pack_hash = 0;
 };
 
@@ -116,6 +117,17 @@ std::vector<Offset<format::Variant>> write_variants(FlatBufferBuilder& builder, 
                                             builder.CreateVector(variant.values), variant.kernel));
   }
   return written;
+}
+
+Offset<flatbuffers::Vector<const format::DimRoles*>> write_dim_roles(FlatBufferBuilder& builder,
+                                                                     const Contents& contents) {
+  std::vector<format::DimRoles> roles;
+  for (const TemplateData& data : contents.templates) {
+    const DimRoleBits bits = dim_roles(data.id);
+    roles.emplace_back(bits.extents, bits.parameters, static_cast<uint16_t>(data.id), data.version, 0);
+  }
+  return contents.dim_roles ? builder.CreateVectorOfStructs(roles)
+                            : Offset<flatbuffers::Vector<const format::DimRoles*>>();
 }
 
 /// All but the checksum.
@@ -140,9 +152,10 @@ std::vector<uint8_t> write_bytes(const Contents& contents, const PackOptions& op
   const auto all_templates = builder.CreateVector(template_list);
   const auto facts = options.facts ? builder.CreateVector(options.facts->value, TEMPER_FACT_COUNT)
                                    : Offset<flatbuffers::Vector<int32_t>>();
+  const auto roles = write_dim_roles(builder, contents);
   format::FinishPackBuffer(
       builder, format::CreatePack(builder, kPackVersion, kFeatureVersion, target, contents.pack_hash, all_templates,
-                                  all_workloads, all_variants, facts, kToBeFilledIn));
+                                  all_workloads, all_variants, facts, kToBeFilledIn, roles));
   counter.add_to(&parts->rest);
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }
@@ -317,6 +330,7 @@ Result<Contents> whole_contents(const std::vector<NetworkWorkload>& workloads, c
     const uint32_t hash = crc32(0, kernels_alone.data(), kernels_alone.size());
     contents.pack_hash = std::max(hash_fixed_dims(hash, options.variants), 1u);
   }
+  contents.dim_roles = options.features == PackFeatures::kKept;  // devices without the learner do not borrow either
   if (Result<bool> fixed = check_fixed_dims(workloads, options.variants, contents.templates); !fixed) {
     return fixed.error();
   }

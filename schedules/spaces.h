@@ -32,7 +32,7 @@ enum class PackMachine : uint8_t {
 };
 enum class PackFeatures : uint8_t {
   kKept,
-  kLeftOut,  ///< for devices without a learned model
+  kLeftOut,  ///< for devices without a learned model, which borrow from no other shape either
 };
 
 struct PackOptions {

@@ -52,8 +52,10 @@ flatbuffers::Offset<format::TableEntry> write_entry(flatbuffers::FlatBufferBuild
   }
   const auto knob_vector = builder.CreateVectorOfStructs(knobs);
   names->push_back(builder.CreateString(entry.name));
+  const auto dims =
+      entry.dims.empty() ? flatbuffers::Offset<flatbuffers::Vector<int32_t>>() : builder.CreateVector(entry.dims);
   return format::CreateTableEntry(builder, entry.workload, entry.template_id, entry.template_version, entry.default_ns,
-                                  entry.tuned_ns, knob_vector, names->back());
+                                  entry.tuned_ns, knob_vector, names->back(), dims);
 }
 
 format::BakedPlan baked_plan(const BakedPlan& baked) {

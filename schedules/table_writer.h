@@ -41,6 +41,7 @@ struct TableEntry {
   uint64_t default_ns = 0, tuned_ns = 0;
   std::vector<TableKnob> knobs;  ///< any order
   std::string name;
+  std::vector<int32_t> dims = {};        ///< of the workload, in its template's order; empty: unknown
   std::optional<BakedEntry> baked = {};  ///< of all entries of a table or of none
 };
 

@@ -171,7 +171,24 @@ std::vector<int32_t> depthwise_dims(const Conv2dShape& s, const Epilogue& epilog
   return dims;
 }
 
+template <typename... Dim>
+constexpr uint64_t bits_of(Dim... dims) {
+  return ((uint64_t{1} << dims) | ...);
+}
+
 }  // namespace
+
+DimRoleBits dim_roles(TemplateId id) {
+  if (id == TemplateId::kDepthwise) {
+    return {bits_of(kDwBatch, kDwC, kDwOutH, kDwOutW),
+            bits_of(kDwKernelH, kDwKernelW, kDwStrideH, kDwStrideW, kDwPadTop, kDwPadLeft, kDwDilationH, kDwDilationW,
+                    kDwFilterConstant, kDwChannelsLast, kDwBias, kDwAddend, kDwActivation, kDwClipLow, kDwClipHigh)};
+  }
+  return {bits_of(kGemmBatch, kGemmM, kGemmN, kGemmK),
+          bits_of(kGemmAConstant, kGemmBConstant, kGemmView, kGemmKernelH, kGemmKernelW, kGemmStrideH, kGemmStrideW,
+                  kGemmPadTop, kGemmPadLeft, kGemmDilationH, kGemmDilationW, kGemmBias, kGemmAddend, kGemmActivation,
+                  kGemmClipLow, kGemmClipHigh, kGemmASource)};
+}
 
 TemplateId template_of(const Workload& workload) {
   return workload.op == Operator::kConv2d && depthwise(workload.conv) ? TemplateId::kDepthwise : TemplateId::kGemm;

@@ -113,6 +113,11 @@ enum DepthwiseKnob : uint8_t {
 using FixedDims = std::vector<std::optional<int32_t>>;
 
 TemplateId template_of(const Workload& workload);
+/// What the template's dims mean where shapes are compared: extents and parameters, a bit per dim; the others follow.
+struct DimRoleBits {
+  uint64_t extents, parameters;
+};
+DimRoleBits dim_roles(TemplateId id);
 /// dims in the order of the template's enum.
 std::vector<int32_t> dims_of(const Workload& workload);
 

@@ -36,6 +36,7 @@ TableEntry copied(const TableEntryView& view) {
   entry.default_ns = view.default_ns;
   entry.tuned_ns = view.tuned_ns;
   entry.name = view.name;
+  entry.dims.assign(view.dims.begin(), view.dims.end());
   for (const format::KnobValue& knob : view.knobs) {
     entry.knobs.push_back({knob.id(), knob.value()});
   }

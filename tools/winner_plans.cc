@@ -119,6 +119,7 @@ TableEntry table_entry(const NetworkWorkload& workload, const Space& space, cons
   entry.template_id = space.view().id;
   entry.template_version = space.view().version;
   entry.name = workload.name;
+  entry.dims.assign(space.workload().dims.begin(), space.workload().dims.end());
   if (winner != nullptr) {
     entry.default_ns = winner->default_ns;
     entry.tuned_ns = winner->tuned_ns;

@@ -142,8 +142,16 @@ std::vector<uint8_t> build(const TestPack& pack) {
   if (!pack.facts.empty()) {
     facts = builder.CreateVector(pack.facts);
   }
+  std::vector<format::DimRoles> roles;
+  for (const TestTemplate& t : pack.templates) {
+    roles.emplace_back(t.extents, t.parameters, t.id, t.version, 0);
+  }
+  Offset<flatbuffers::Vector<const format::DimRoles*>> dim_roles;
+  if (pack.dim_roles && !roles.empty()) {
+    dim_roles = builder.CreateVectorOfStructs(roles);
+  }
   builder.Finish(format::CreatePack(builder, pack.version, pack.feature_version, target, pack.pack_hash,
-                                    template_vector, workload_vector, variant_vector, facts, kToBeFilledIn),
+                                    template_vector, workload_vector, variant_vector, facts, kToBeFilledIn, dim_roles),
                  "TMPK");
   std::vector<uint8_t> bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
   (void)seal_pack(&bytes);  // it writes what it is told

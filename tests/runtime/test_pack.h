@@ -31,6 +31,7 @@ struct TestTemplate {
   std::vector<TestKnob> knobs;
   std::vector<int32_t> constants;
   TestProgram constraint, defaults, shape, features, prior;
+  uint64_t extents = 0, parameters = 0;  ///< bits per dim
 };
 
 struct TestWorkload {
@@ -60,6 +61,7 @@ struct TestPack {
   std::vector<TestWorkload> workloads;
   std::vector<TestVariant> variants;
   std::vector<int32_t> facts = {};  ///< empty: absent
+  bool dim_roles = true;            ///< false: absent
 };
 
 /// Writes one program of a template; equal constants share an entry of the template's table.

@@ -100,6 +100,7 @@ OWN_FRAME static bool run(const first_boot_options* options, const temper_port* 
                            .port = watch_port(port),
                            .learning = profile_learning,
                            .defaults = board_defaults,
+                           .nearest = profile_nearest,
                            .max_trials = options->max_trials,
                            .core_type = board_core_type(),
                            .seed = options->seed};

@@ -6,5 +6,7 @@
 
 /// For temper_config; NULL in the tuner profile: the learner is not linked.
 extern const temper_learning_functions* const profile_learning;
+/// For temper_config; NULL in the tuner profile, for flash: nothing is borrowed from other shapes.
+extern const temper_nearest_functions* const profile_nearest;
 
 #endif

@@ -21,6 +21,7 @@ int main(void) {
   config.pack = &sized_pack;
   config.port = &port;
   config.learning = profile_learning;
+  config.nearest = profile_nearest;
   used = temper_init(&context, &config, memory, used);
   used = temper_find_workload(context, tensors[0], &workload);
   used = (uint32_t)temper_tuning_bytes(context);
