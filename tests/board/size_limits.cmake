@@ -1,7 +1,7 @@
 # What the first-boot firmware may take, part by part in bytes, and its longest step that calls no kernel in instructions
 # (25,000 are one millisecond at 25 MHz): what was measured and about a tenth more.
 # A limit is raised in the commit that needs it, which says why.
-set(limit_core_flash 26400)
+set(limit_core_flash 27000)  # of them 200 the order of sources, each with its reason
 set(limit_kernels_flash 65536)  # what the pack was chosen for: selection fills it where that pays
 set(limit_pack_data_flash 10000)
 set(limit_core_ram 0)  # all of the core's memory is the caller's
