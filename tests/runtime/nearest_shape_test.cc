@@ -49,6 +49,7 @@ struct Committed {
 };
 
 struct Shapes {
+  /// The tables outlive it.
   explicit Shapes(const TestPack& pack, const std::vector<std::vector<uint8_t>>& table_bytes = {},
                   const temper_nearest_functions* nearest = &temper_nearest_shape)
       : open(pack), facts(test_facts()) {
@@ -330,7 +331,8 @@ TEST_CASE("a miss of the tables tells the reason of the most hopeful one") {
   CHECK(missed({foreign, illegal, unserved}, TEMPER_SOURCE_CLASS_TABLE) == TEMPER_MISS_NO_VARIANT);
   CHECK(missed({damaged, unserved}, TEMPER_SOURCE_CLASS_TABLE) == TEMPER_MISS_DAMAGED);
   CHECK(missed({illegal, unserved}, TEMPER_SOURCE_TABLE) == TEMPER_MISS_FINGERPRINT);
-  Shapes s(shapes_pack(small, {9, 9, 9, 9}, {9, 9, 9, 9}), {foreign, illegal}, nullptr);
+  const std::vector<std::vector<uint8_t>> both = {foreign, illegal};
+  Shapes s(shapes_pack(small, {9, 9, 9, 9}, {9, 9, 9, 9}), both, nullptr);
   CHECK(s.answer(kA).fingerprint_fields[TEMPER_SOURCE_TABLE] == kFingerprintDriver);  // the fewest differ
 }
 
