@@ -98,10 +98,10 @@ TEST_CASE("a cut at any operation of a first boot that compacts loses no trial a
 }
 
 TEST_CASE("a cut at any operation of a life with many compactions loses what the levels drop and nothing else") {
-  const Extent brief{CutSpread::kAtRandom, 3, 1};
+  const Extent brief{CutSpread::kAtRandom, 6, 1};
   cut_all(3, {8192, 16, 1024}, Pressure::kHigh, brief, {}, kManyGenerations, 6);
   cut_all(3, {8192, 16, 1024, true}, Pressure::kHigh, brief, {}, kManyGenerations, 6);
-  cut_all(3, {8192, 4, 4096}, Pressure::kHigh, {CutSpread::kAtRandom, 12, 1}, {}, kManyGenerations, 4);
+  cut_all(3, {8192, 4, 4096}, Pressure::kHigh, {CutSpread::kAtRandom, 30, 1}, {}, kManyGenerations, 4);
   cut_all(3, {65536, 256, 4096, true}, Pressure::kHigh, brief, {}, kManyGenerations, 3);
   cut_all(3, {9216, 32, 1024}, Pressure::kHigh, brief, {}, kManyGenerations, 6);  // an odd block
 }
@@ -111,7 +111,7 @@ TEST_CASE("cuts in the boots behind cuts lose nothing, also in one compaction af
   choice.again = 1;
   choice.again_depth = 4;
   choice.tears = 2;
-  const Extent brief{CutSpread::kAtRandom, 12, 1};
+  const Extent brief{CutSpread::kAtRandom, 24, 1};
   cut_all(2, {1 << 20, 1, 0}, Pressure::kMild, brief, choice, first_boot(6));
   cut_all(2, {16384, 8, 16384}, Pressure::kMild, brief, choice, first_boot(6));
   cut_all(3, {8192, 16, 1024}, Pressure::kHigh, brief, choice, kManyGenerations);
