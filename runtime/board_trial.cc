@@ -12,6 +12,12 @@ constexpr uint32_t kRunFloorTicks = 50000000u >> kTickShift;  // no run is cut b
 constexpr uint32_t kWaitNs = 2000000;
 constexpr uint32_t kRunMarginShift = 2;  // nor before this multiple of what it is to beat
 
+// A first sample this many times longer or shorter than its calls would take going by the check, a cold call, tells of
+// a clock that jumped or stood meanwhile, or of something rare: it is taken once more. Without that such a sample,
+// where the budget ends with it, would be kept as the default's time for good.
+constexpr uint32_t kFarLonger = 8;
+constexpr uint32_t kFarShorter = 64;
+
 }  // namespace
 
 void BoardTuner::begin_candidate(const Config& config) {
@@ -99,6 +105,7 @@ void BoardTuner::on_run(const RunResult& result) {
     on_sample(saturated_ns(result.elapsed_ns));
   } else {
     new (&measurement_) Measurement(&kLimits, reference_ns());  // in place: a temporary weighs stack
+    run_.checked_ns = saturated_ns(result.elapsed_ns);
     next_sample();
   }
 }
@@ -113,6 +120,12 @@ void BoardTuner::next_sample() {
 }
 
 void BoardTuner::on_sample(uint32_t elapsed_ns) {
+  const uint64_t expected_ns = uint64_t{measurement_.number()} * run_.checked_ns;
+  if (run_.checked_ns != 0 && (elapsed_ns / kFarLonger > expected_ns || elapsed_ns < expected_ns / kFarShorter)) {
+    run_.checked_ns = 0;
+    next_sample();
+    return;
+  }
   measurement_.add(elapsed_ns);
   if (measurement_.clock_stands()) {
     run_.clock_stands = true;

@@ -68,12 +68,18 @@ BoardTuner::BoardTuner(const temper_config* config, CurrentSpace* spaces, Lookup
       note_(&lookup->note(0)),
       runner_(runner) {}
 
+// A clock that runs backwards, against its contract, goes on from where it was: else the budget would have no end. What
+// passed meanwhile is not counted. One that jumps forwards ends the budget early.
 uint32_t BoardTuner::elapsed() const {
   if (run_.phase == Phase::kIdle) {
     return run_.finished;
   }
   const uint64_t now = config_->port->now_ns(config_->port->self);
-  return now < run_.started_ns ? 0 : ticks_of(now - run_.started_ns);
+  if (now < run_.latest_ns) {
+    run_.started_ns += now - run_.latest_ns;
+  }
+  run_.latest_ns = now;
+  return ticks_of(now - run_.started_ns);
 }
 
 uint32_t BoardTuner::left(uint32_t end) const {

@@ -55,7 +55,8 @@ class BoardTuner {
 
   /// What a run starts with as zeros. Durations are ticks since the start.
   struct Run {
-    uint64_t started_ns = 0;
+    mutable uint64_t started_ns = 0;  ///< moved where the clock ran backwards
+    mutable uint64_t latest_ns = 0;   ///< that the clock showed
     Phase phase = Phase::kIdle;
     Activity activity = Activity::kNone;
     bool is_default = false;     ///< the candidate is the workload's default
@@ -70,6 +71,7 @@ class BoardTuner {
     uint32_t share_begin = 0;  ///< of the workload's share of it
     uint32_t share_end = 0;
     uint32_t candidate_began = 0;
+    uint32_t checked_ns = 0;  ///< what the candidate's check took; 0: samples are not held against it
     uint32_t trial_cost = 0;  ///< of late: a trial
     uint32_t slowest_default = 0;
     uint32_t trials = 0;

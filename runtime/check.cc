@@ -57,6 +57,16 @@ bool guards_intact(Span<const float> guarded) {
   return true;
 }
 
+uint32_t fold(const uint8_t* data, size_t bytes) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < bytes; i += sizeof sum) {
+    uint32_t word;
+    std::memcpy(&word, data + i, sizeof word);
+    sum = sum * 0x9E3779B1u + word;
+  }
+  return sum;
+}
+
 uint32_t digest(Span<const float> output) {
   uint32_t crc = 0;
   for (const float& element : output) {

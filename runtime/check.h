@@ -19,6 +19,8 @@ void fill_small_integers(temper_tensor which, Span<float> tensor);
 void poison(Span<float> guarded);
 /// True while every guard element still holds the poison.
 bool guards_intact(Span<const float> guarded);
+/// A number of whole words that differs whenever one word does: for what nobody may have written to.
+uint32_t fold(const uint8_t* data, size_t bytes);
 /// CRC-32 over the elements as little-endian f32, with -0 counted as 0.
 uint32_t digest(Span<const float> output);
 

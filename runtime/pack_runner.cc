@@ -27,10 +27,12 @@ bool PackRunner::lay_out(const Space& space) {
   const uint32_t* const elements = space.workload().elements;
   size_t used = round_to_alignment((elements[TEMPER_OUT] + 2 * kGuardElements) * sizeof(float));
   tensor_at_[TEMPER_OUT] = kGuardElements * sizeof(float);
+  inputs_at_ = used;
   for (uint32_t i = TEMPER_IN_A; i < TEMPER_TENSOR_COUNT; ++i) {
     tensor_at_[i] = elements[i] == 0 ? 0 : used;
     used += round_to_alignment(elements[i] * sizeof(float));
   }
+  inputs_bytes_ = used - inputs_at_;
   const size_t side_bytes =
       round_to_alignment(plan_.packed_bytes) + static_cast<size_t>(plan_.threads) * plan_.workspace_bytes;
   if (plan_.memory == 0) {
@@ -105,8 +107,13 @@ temper_outcome PackRunner::find_kernel() {
   return fits ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_INVALID;
 }
 
-// Fills the inputs of a workload that is new here, packs the constant as the plan wants it, poisons the output. False
-// when the plan cannot be packed for.
+// Of everything that a kernel may only read. What lies between the tensors counts too.
+uint32_t PackRunner::fold_inputs() const {
+  return fold(memory_ + inputs_at_, inputs_bytes_) ^ fold(side_, plan_.packed_bytes);
+}
+
+// Fills the inputs where they are new here or somebody spoiled them, packs the constant as the plan wants it, poisons
+// the output. False when the plan cannot be packed for.
 bool PackRunner::prepare() {
   if (kind_ == RunKind::kCheck) {
     poison({reinterpret_cast<float*>(memory_),
@@ -124,9 +131,14 @@ bool PackRunner::prepare() {
     }
   }
   prepared_ = true;
-  return plan_.packed_bytes == 0 ||
-         temper_pack_constant(&plan_, reinterpret_cast<const float*>(memory_ + tensor_at_[plan_.packed_tensor]), side_,
-                              plan_.packed_bytes) == TEMPER_OK;
+  const bool packed =
+      plan_.packed_bytes == 0 ||
+      temper_pack_constant(&plan_, reinterpret_cast<const float*>(memory_ + tensor_at_[plan_.packed_tensor]), side_,
+                           plan_.packed_bytes) == TEMPER_OK;
+  if (kind_ == RunKind::kCheck) {
+    inputs_fold_ = fold_inputs();
+  }
+  return packed;
 }
 
 // The alarm is for calls that do not return at all: what is merely late is cut between two calls.
@@ -163,14 +175,22 @@ void PackRunner::call(uint32_t begin, uint32_t end) {
 void PackRunner::finish(temper_outcome outcome, uint64_t elapsed_ns) {
   running_ = false;
   result_ = {outcome, elapsed_ns};
-  if (kind_ == RunKind::kTime || outcome != TEMPER_OUTCOME_OK) {
+  if (outcome != TEMPER_OUTCOME_OK) {
+    filled_workload_ = UINT32_MAX;
+    return;
+  }
+  if (kind_ == RunKind::kTime) {
     return;
   }
   const size_t elements = spaces_->select(workload_).workload().elements[TEMPER_OUT];
   const float* const output = reinterpret_cast<const float*>(memory_ + tensor_at_[TEMPER_OUT]);
   const bool right = guards_intact({output - kGuardElements, elements + 2 * kGuardElements}) &&
+                     fold_inputs() == inputs_fold_ &&
                      digest({output, elements}) == spaces_->select(workload_).workload().digest;
-  result_.outcome = right ? TEMPER_OUTCOME_OK : TEMPER_OUTCOME_WRONG_RESULT;
+  if (!right) {
+    filled_workload_ = UINT32_MAX;
+    result_.outcome = TEMPER_OUTCOME_WRONG_RESULT;
+  }
 }
 
 // Parts are added up; what happens between them is not timed. A call that would pass its limit, going by the parts so

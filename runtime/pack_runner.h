@@ -33,6 +33,7 @@ class PackRunner {
   bool lay_out(const Space& space);
   size_t bytes_of_variant(const Space& space, uint32_t variant);
   temper_outcome find_kernel();
+  uint32_t fold_inputs() const;
   bool prepare();
   void call(uint32_t begin, uint32_t end);
   void set_alarm(uint64_t after_ns) const;
@@ -60,10 +61,12 @@ class PackRunner {
   uint8_t parts_shift_;                    ///< a call is made in up to 2^parts_shift_ parts
   size_t tensor_at_[TEMPER_TENSOR_COUNT];  ///< in memory_; behind its guard for the output; 0: absent
   size_t tensor_bytes_;                    ///< all of them
-  uint8_t* side_;                          ///< the packed constant, and behind it the workspace
-  uint32_t workload_;                      ///< of the slot
-  const Config* wanted_;                   ///< what is built
-  uint32_t filled_workload_;               ///< whose inputs are in memory
+  size_t inputs_at_, inputs_bytes_;
+  uint32_t inputs_fold_;      ///< of inputs and packed constant, before the kernel ran
+  uint8_t* side_;             ///< the packed constant, and behind it the workspace
+  uint32_t workload_;         ///< of the slot
+  const Config* wanted_;      ///< what is built
+  uint32_t filled_workload_;  ///< whose inputs are in memory
   uint32_t number_;
   uint32_t item_;      ///< of the grid: where the next part begins
   uint32_t limit_ns_;  ///< saturated: none

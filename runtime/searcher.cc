@@ -55,7 +55,10 @@ void Searcher::choose_kind(uint32_t trials) {
 
 bool Searcher::visit(const Config& config) { return visited_->insert(hash_config(config, salt_)); }
 
-bool Searcher::visited(const Config& config) const { return visited_->contains(hash_config(config, salt_)); }
+bool Searcher::visited(const Config& config) const {
+  return visited_->contains(hash_config(config, salt_)) ||
+         (!suspects_.empty() && suspects_.is_out(space_->find_variant(config)));
+}
 
 void EliteList::remove(uint32_t index) {
   --count;
@@ -96,6 +99,7 @@ void Searcher::hint(const Config& config, uint64_t time_ns) {
 void Searcher::observe(const Config& config, temper_outcome outcome, uint64_t time_ns) {
   ++trial_count_;
   visit(config);
+  suspects_.observe(space_->find_variant(config), outcome);
   const bool valid = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
   failed_in_a_row_ = valid ? 0 : outcome == last_outcome_ ? failed_in_a_row_ + 1 : 1;
   last_outcome_ = outcome;
@@ -120,7 +124,7 @@ bool Searcher::take(const Config& config, Config* out) {
 bool Searcher::propose_hint(Config* out) {
   const Config config = hints_.entry[0].config;
   hints_.remove(0);
-  return space_->legal(config) && take(config, out);
+  return space_->legal(config) && !visited(config) && take(config, out);
 }
 
 }  // namespace temper

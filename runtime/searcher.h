@@ -9,6 +9,7 @@
 #include "runtime/arena.h"
 #include "runtime/cost_model.h"
 #include "runtime/space.h"
+#include "runtime/suspect_variants.h"
 
 namespace temper {
 
@@ -98,6 +99,7 @@ class Searcher {
   void hint(const Config& config, uint64_t time_ns = 0);
   /// Marks a config as visited without a proposal or a result of its own. False when it was already.
   bool visit(const Config& config);
+  /// Or of a variant that is out.
   bool visited(const Config& config) const;
   /// The result of a trial. time_ns counts for ok and too_slow (there a lower bound); other outcomes teach validity
   /// only.
@@ -139,6 +141,7 @@ class Searcher {
   uint32_t salt_ = 0;
   EliteList elites_{};
   EliteList hints_{};
+  SuspectVariants suspects_{};
   Config cursor_;  ///< grid: the next config
   bool cursor_done_ = false;
   bool exhausted_ = false;

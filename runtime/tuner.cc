@@ -107,7 +107,11 @@ uint64_t Tuner::elapsed_ns() const {
     return finished_ns_;
   }
   const uint64_t now = now_ns_(clock_self_);
-  return now > started_ns_ ? now - started_ns_ : 0;
+  if (now < latest_ns_) {  // as runtime/board_tuner.cc does
+    started_ns_ += now - latest_ns_;
+  }
+  latest_ns_ = now;
+  return now - started_ns_;
 }
 
 uint32_t Tuner::find_workload(uint64_t key) const {
@@ -323,7 +327,7 @@ Status Tuner::start(const temper_budget& budget) {
     return TEMPER_INVALID_ARGUMENT;
   }
   budget_ = budget;
-  started_ns_ = now_ns_(clock_self_);
+  started_ns_ = latest_ns_ = now_ns_(clock_self_);
   phase_ = Phase::kSearch;
   quarantine(false);
   reset_run_state();

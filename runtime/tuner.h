@@ -260,7 +260,8 @@ class Tuner {
   Phase phase_ = Phase::kIdle;
   temper_budget budget_{};
   TunerOptions options_{};
-  uint64_t started_ns_ = 0;
+  mutable uint64_t started_ns_ = 0;  ///< moved where the clock ran backwards
+  mutable uint64_t latest_ns_ = 0;   ///< that the clock showed
   uint64_t stopped_ns_ = 0;   ///< elapsed when stop() was called
   uint64_t finished_ns_ = 0;  ///< elapsed when the run ended
   uint64_t slowest_default_ns_ = 0;

@@ -614,6 +614,42 @@ TEST_CASE("the watchdog is fed in every step") {
   CHECK(fed == steps);
 }
 
+TEST_CASE("the trials of the history are visited with workload, outcome and knobs by name") {
+  RamStorage storage(4096, 8, 1024);
+  Caller caller(storage.storage());
+  temper_context* t = caller.init();
+  std::vector<temper_trial> trials;
+  const auto keep = [](void* self, const temper_trial* trial) {
+    static_cast<std::vector<temper_trial>*>(self)->push_back(*trial);
+  };
+  CHECK(temper_visit_trials(t, &trials, keep) == TEMPER_OK);
+  CHECK(trials.empty());
+  temper_progress progress{};
+  REQUIRE(caller.tune(t, &progress) == TEMPER_OK);
+  REQUIRE(temper_visit_trials(t, &trials, keep) == TEMPER_OK);
+  REQUIRE(trials.size() == progress.trials);
+  CHECK(trials[0].is_default);
+  CHECK(trials[0].outcome == TEMPER_OUTCOME_OK);
+  CHECK(trials[0].median_ns > 0);
+  size_t wrong = 0;
+  for (const temper_trial& trial : trials) {
+    CHECK(trial.workload == 0);
+    REQUIRE(trial.knob_count == 3);
+    CHECK(trial.knob_id[0] == 1);
+    CHECK(std::string(trial.knob_name[0]) == "tile");
+    CHECK(std::string(trial.knob_name[2]) == "block");
+    const bool planted = (trial.value[0] == 4) != (trial.value[1] == 1);
+    const bool may_be_wrong = planted && trial.value[0] != 1 && !(trial.value[0] == 2 && trial.value[1] == 0);
+    CHECK((trial.outcome == TEMPER_OUTCOME_WRONG_RESULT) == may_be_wrong);
+    wrong += may_be_wrong ? 1 : 0;
+  }
+  CHECK(wrong > 0);
+  CHECK(temper_visit_trials(nullptr, &trials, keep) == TEMPER_INVALID_ARGUMENT);
+  CHECK(temper_visit_trials(t, &trials, nullptr) == TEMPER_INVALID_ARGUMENT);
+  Caller without(nullptr);
+  CHECK(temper_visit_trials(without.init(), &trials, keep) == TEMPER_NOT_FOUND);
+}
+
 TEST_CASE("names of sources and misses are text, also out of range") {
   CHECK(std::string(temper_source_name(TEMPER_SOURCE_HISTORY)) == "history");
   CHECK(std::string(temper_source_name(TEMPER_SOURCE_COUNT)) == "unknown");

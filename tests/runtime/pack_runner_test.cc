@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "tests/runtime/toy_matmul.h"
@@ -11,8 +12,9 @@ namespace {
 
 /// A runner over the toy pack with all the memory it wants.
 struct Bench {
-  explicit Bench(const TestPack& test_pack = toy_pack(), const temper_memory* further = nullptr)
-      : open(test_pack, toy_kernels, kToyKernelCount), port(ToyClock::port(nullptr)) {
+  explicit Bench(const TestPack& test_pack = toy_pack(), const temper_memory* further = nullptr,
+                 const temper_kernel* kernels = toy_kernels)
+      : open(test_pack, kernels, kToyKernelCount), port(ToyClock::port(nullptr)) {
     ToyClock::reset();
     config.pack = &open.pack();
     config.port = &port;
@@ -64,7 +66,44 @@ struct Bench {
 /// The toy's clock, a hundred or a thousand times slower: calls that are worth cutting into parts.
 uint64_t slow_clock(void*) { return (ToyClock::now_ns += 20) * 1000; }
 
+/// Right, but for one bit of what it may only read.
+void spoil(const float* tensor) {
+  uint32_t bits;
+  std::memcpy(&bits, tensor, sizeof bits);
+  bits ^= 1;
+  std::memcpy(const_cast<float*>(tensor), &bits, sizeof bits);
+}
+void spoils_image(float* out, const float* a, const float* b, const float* bias, const float* addend, void* workspace,
+                  const int32_t* args, int32_t begin, int32_t end) {
+  toy_kernels[kToyRight](out, a, b, bias, addend, workspace, args, begin, end);
+  spoil(a + kToyM * kToyK - 1);
+}
+void spoils_constant(float* out, const float* a, const float* b, const float* bias, const float* addend,
+                     void* workspace, const int32_t* args, int32_t begin, int32_t end) {
+  toy_kernels[kToyRight](out, a, b, bias, addend, workspace, args, begin, end);
+  spoil(b + 3);
+}
+
 }  // namespace
+
+TEST_CASE("a variant that writes to its inputs is wrong, and those after it are judged on inputs made anew") {
+  const temper_kernel kernels[kToyKernelCount] = {toy_kernels[kToyRight], spoils_image, spoils_constant};
+  alignas(64) static uint8_t other[4096];
+  const temper_memory further{other, sizeof other};
+  for (const temper_memory* memory : {static_cast<const temper_memory*>(nullptr), &further}) {
+    Bench bench(toy_pack(), memory, kernels);
+    for (int round = 0; round < 2; ++round) {
+      REQUIRE(bench.build(2, 0) == TEMPER_OUTCOME_OK);
+      CHECK(bench.run(RunKind::kCheck).outcome == TEMPER_OUTCOME_WRONG_RESULT);
+      REQUIRE(bench.build(0, 0) == TEMPER_OUTCOME_OK);
+      CHECK(bench.run(RunKind::kCheck).outcome == TEMPER_OUTCOME_OK);
+      REQUIRE(bench.build(1, 1) == TEMPER_OUTCOME_OK);
+      CHECK(bench.run(RunKind::kCheck).outcome == TEMPER_OUTCOME_WRONG_RESULT);
+      REQUIRE(bench.build(2, 1) == TEMPER_OUTCOME_OK);
+      CHECK(bench.run(RunKind::kCheck).outcome == TEMPER_OUTCOME_OK);
+    }
+  }
+}
 
 TEST_CASE("right variants pass the check, wrong ones and those that write outside do not") {
   Bench bench;

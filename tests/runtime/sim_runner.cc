@@ -15,7 +15,7 @@ SimRunner* self_of(void* self) { return static_cast<SimRunner*>(self); }
 
 uint64_t SimRunner::now_ns(void* self) {
   self_of(self)->clock_ns += 100;  // reading it takes time, and so does whatever happens between two readings
-  return self_of(self)->clock_ns;
+  return self_of(self)->shown(self_of(self)->clock_ns);
 }
 
 Runner SimRunner::runner() {
@@ -126,7 +126,7 @@ Status SimRunner::run(uint8_t index, RunKind kind, uint32_t number, uint64_t lim
   checked_.insert(name);
   running_ = true;
   running_slot_ = index;
-  run_result_ = RunResult{TEMPER_OUTCOME_OK, elapsed};
+  run_result_ = RunResult{TEMPER_OUTCOME_OK, shown(clock_ns + elapsed) - shown(clock_ns)};
   uint64_t duration = elapsed + options_.overhead_ns;
   if (fate == SimFate::kHangs || elapsed > limit_ns) {
     run_result_.outcome = TEMPER_OUTCOME_TIMEOUT;

@@ -23,6 +23,8 @@ struct SimOptions {
   uint64_t seed = 1;
   uint64_t build_ns = 1000000;
   uint64_t overhead_ns = 50000;  ///< of each run, besides the kernel
+  /// What the clock shows at a moment; nullptr: the truth. Runs are timed by it, and end by the truth.
+  std::function<uint64_t(uint64_t true_ns)> clock = nullptr;
   std::function<double(uint32_t workload, const Config&)> time_ns = [](uint32_t, const Config&) { return 1e6; };
   std::function<SimFate(uint32_t workload, const Config&)> fate = [](uint32_t, const Config&) { return SimFate::kOk; };
 };
@@ -59,6 +61,7 @@ class SimRunner {
     bool warm = false;
   };
   uint8_t known(uint8_t slot, const char* call);
+  uint64_t shown(uint64_t true_ns) const { return options_.clock ? options_.clock(true_ns) : true_ns; }
   double noise_factor();
   Status build(uint8_t slot, uint32_t workload, const Config& config);
   bool poll_build(uint8_t slot, temper_outcome* outcome, uint32_t* build_us);

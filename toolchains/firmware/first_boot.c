@@ -14,6 +14,7 @@
 #include "toolchains/firmware/options.h"
 #include "toolchains/firmware/profile.h"
 #include "toolchains/firmware/report.h"
+#include "toolchains/firmware/report_failures.h"
 #include "toolchains/firmware/trial_run.h"
 
 extern const temper_pack TEMPER_PACK;
@@ -63,12 +64,17 @@ OWN_FRAME static bool tune(temper_context* t, const first_boot_options* options,
   board_print("after\n");
   const uint32_t known = report_answers(t);
   report_history(t);
+  const uint32_t hopeless = report_failures(t);
   if (!ended) {
     return say_failure("trials", "the run ended for the reason above");
   }
-  if (first_boot_commits && known != temper_workload_count(t)) {
+  if (first_boot_commits && known + hopeless < temper_workload_count(t)) {
     say("unfinished: ", known, " workloads have a result; what was measured is kept and the next boot goes on\n");
     return board_boot_count() < options->boots;
+  }
+  if (hopeless != 0) {
+    return board_boot_count() < options->boots ||
+           say_failure("network", "nothing works for a workload of it, see above");
   }
   return options->plain == 0 || compare_with_plain_loops(t, port, pool + arena_bytes, sizeof pool - arena_bytes) ||
          say_failure("tuned kernels", "a result differs from the plain loop nest's");

@@ -85,14 +85,16 @@ OWN_FRAME static void report_answer(const temper_context* t, uint32_t workload, 
   board_print(temper_source_name(answer.source));
   board_print(", history: ");
   board_print(temper_miss_name(answer.missed[TEMPER_SOURCE_HISTORY]));
-  if (answer.tuned_ns > 0) {
+  if (answer.tuned_ns > 0 && answer.default_ns == 0) {
+    say_time(", the default does not work, tuned", answer.tuned_ns);
+  } else if (answer.tuned_ns > 0) {
     say_time(", default", answer.default_ns);
     say_time(", tuned", answer.tuned_ns);
     sums->default_ns += answer.default_ns * occurrences;
     sums->tuned_ns += answer.tuned_ns * occurrences;
   }
   board_print("\n");
-  sums->unknown += answer.tuned_ns == 0 ? 1 : 0;
+  sums->unknown += answer.default_ns == 0 || answer.tuned_ns == 0 ? 1 : 0;  // no sums then
   sums->from_history += answer.source == TEMPER_SOURCE_HISTORY ? 1 : 0;
 }
 

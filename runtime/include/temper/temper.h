@@ -181,6 +181,23 @@ typedef struct temper_history_info {
 /// TEMPER_NOT_FOUND when there is no storage, or no history could be read from it.
 temper_status temper_get_history_info(const temper_context* t, temper_history_info* info);
 
+/// One finished trial of this device, as its history tells it. Valid during the visit only.
+typedef struct temper_trial {
+  uint32_t workload;
+  temper_outcome outcome;  ///< crashed: an earlier boot or this one did not survive it; it is quarantined
+  bool is_default;
+  uint8_t knob_count;
+  uint64_t median_ns;  ///< per call; 0 when nothing was timed
+  uint16_t knob_id[TEMPER_MAX_KNOBS];
+  const char* knob_name[TEMPER_MAX_KNOBS];  ///< NULL or empty where the pack tells none
+  int32_t value[TEMPER_MAX_KNOBS];
+} temper_trial;
+
+/// Calls `visit` for every trial of this device and of the pack's workloads, oldest first, read where they lie. Not
+/// while a step goes on. TEMPER_NOT_FOUND without a storage: only the progress of a run tells outcomes then;
+/// TEMPER_STORAGE_* when the history takes or gives no more; TEMPER_BAD_DATA, TEMPER_BAD_VERSION when it is none.
+temper_status temper_visit_trials(temper_context* t, void* self, void (*visit)(void* self, const temper_trial* trial));
+
 /// A workload bound to a kernel, its run knobs and the layout of its packed constants. Caller-owned, plain data.
 typedef struct temper_plan {
   temper_kernel kernel;
