@@ -120,8 +120,9 @@ void BoardTuner::next_sample() {
 }
 
 void BoardTuner::on_sample(uint32_t elapsed_ns) {
-  const uint64_t expected_ns = uint64_t{measurement_.number()} * run_.checked_ns;
-  if (run_.checked_ns != 0 && (elapsed_ns / kFarLonger > expected_ns || elapsed_ns < expected_ns / kFarShorter)) {
+  const uint32_t per_call_ns = elapsed_ns / measurement_.number();
+  const uint32_t checked_ns = run_.checked_ns;
+  if (checked_ns != 0 && (per_call_ns / kFarLonger > checked_ns || per_call_ns < checked_ns / kFarShorter)) {
     run_.checked_ns = 0;
     next_sample();
     return;

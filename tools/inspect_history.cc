@@ -19,6 +19,7 @@ struct Tally {
   uint32_t outcomes[TEMPER_OUTCOME_COUNT] = {};
   uint64_t best_ns = 0, default_ns = 0;             ///< 0: none was timed
   std::vector<const HistoryRecord*> open, commits;  ///< the last commit counts
+  std::vector<const HistoryRecord*> failed;         ///< crashed, timeout, wrong_result: not tried again
 };
 
 using TallyKey = std::pair<uint64_t, size_t>;  ///< workload, fingerprint
@@ -40,6 +41,9 @@ std::map<TallyKey, Tally> tally(const HistoryRecords& records) {
       }
       ++to.trials;
       ++to.outcomes[view.trial.outcome()];
+      if (view.trial.outcome() >= TEMPER_OUTCOME_WRONG_RESULT && view.trial.outcome() <= TEMPER_OUTCOME_TIMEOUT) {
+        to.failed.push_back(&record);
+      }
       to.best_ns = median_ns != 0 && (to.best_ns == 0 || median_ns < to.best_ns) ? median_ns : to.best_ns;
       to.default_ns = median_ns != 0 && view.trial.is_default() != 0 ? median_ns : to.default_ns;
     }
@@ -165,6 +169,31 @@ std::vector<std::string> row_of(const Tally& of) {
   return row;
 }
 
+// Open intents among them: the device itself writes them down as crashed.
+std::string failed_text(const HistoryRecords& records, const std::map<TallyKey, Tally>& tallies) {
+  std::string text;
+  const auto add = [&](uint64_t key, const HistoryRecord& record, temper_outcome outcome) {
+    text.append("quarantined: ").append(name_of(records, key));
+    for (const format::KnobValue& knob : trial_of(record).knobs) {
+      text.append(" ").append(std::to_string(knob.id())).append("=").append(std::to_string(knob.value()));
+    }
+    text.append(": ").append(temper_outcome_name(outcome)).append("\n");
+  };
+  for (const uint64_t key : records.order) {
+    const auto found = tallies.find({key, kAllFingerprints});
+    if (found == tallies.end()) {
+      continue;
+    }
+    for (const HistoryRecord* record : found->second.failed) {
+      add(key, *record, static_cast<temper_outcome>(trial_of(*record).trial.outcome()));
+    }
+    for (const HistoryRecord* record : found->second.open) {
+      add(key, *record, TEMPER_OUTCOME_CRASHED);
+    }
+  }
+  return text;
+}
+
 std::string history_text(const HistorySource& source, const HistoryRecords& records,
                          const std::map<TallyKey, Tally>& tallies) {
   const bool several = records.fingerprints.size() > 1;
@@ -191,7 +220,7 @@ std::string history_text(const HistorySource& source, const HistoryRecords& reco
       table.add_row(std::move(row));
     }
   }
-  return header_text(source, records) + (table.empty() ? "" : table.text());
+  return header_text(source, records) + (table.empty() ? "" : table.text()) + failed_text(records, tallies);
 }
 
 nlohmann::ordered_json config_json(Span<const format::KnobValue> knobs) {
@@ -231,6 +260,13 @@ nlohmann::ordered_json workload_json(const HistoryRecords& records, uint64_t key
   json["quarantined_by_knob_id"] = nlohmann::ordered_json::array();
   for (const HistoryRecord* record : of.open) {
     json["quarantined_by_knob_id"].push_back(config_json(trial_of(*record).knobs));
+  }
+  json["failed_by_knob_id"] = nlohmann::ordered_json::array();
+  for (const HistoryRecord* record : of.failed) {
+    const TrialView view = trial_of(*record);
+    json["failed_by_knob_id"].push_back(
+        {{"config", config_json(view.knobs)},
+         {"outcome", temper_outcome_name(static_cast<temper_outcome>(view.trial.outcome()))}});
   }
   json["default_us"] = microseconds(of.default_ns);
   json["best_us"] = microseconds(of.best_ns);

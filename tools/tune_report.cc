@@ -33,6 +33,37 @@ double sum(const std::vector<WorkloadReport>& workloads, uint64_t WorkloadReport
   return total;
 }
 
+nlohmann::ordered_json config_json(const NamedValues& values) {
+  nlohmann::ordered_json config = nlohmann::ordered_json::object();
+  for (const auto& [knob, value] : values) {
+    config[knob] = value;
+  }
+  return config;
+}
+
+/// The first of them by name; `temper inspect` knows all.
+std::string quarantined_lines(const TuneReport& report) {
+  constexpr size_t kMostLines = 20;
+  std::string text;
+  size_t count = 0;
+  for (const WorkloadReport& workload : report.workloads) {
+    for (const QuarantinedConfig& of : workload.quarantined) {
+      if (++count > kMostLines) {
+        continue;
+      }
+      text.append("quarantined: ").append(workload.operator_name).append(" ").append(workload.shape);
+      for (const auto& [knob, value] : of.config) {
+        text.append(" ").append(knob).append("=").append(std::to_string(value));
+      }
+      text.append(": ").append(temper_outcome_name(of.outcome)).append("\n");
+    }
+  }
+  if (count > kMostLines) {
+    text.append("quarantined: ").append(std::to_string(count - kMostLines)).append(" more\n");
+  }
+  return text;
+}
+
 nlohmann::ordered_json workload_json(const WorkloadReport& workload) {
   nlohmann::ordered_json outcomes = nlohmann::ordered_json::object();
   for (uint8_t outcome = 0; outcome < TEMPER_OUTCOME_COUNT; ++outcome) {
@@ -40,9 +71,9 @@ nlohmann::ordered_json workload_json(const WorkloadReport& workload) {
       outcomes[temper_outcome_name(static_cast<temper_outcome>(outcome))] = workload.outcomes[outcome];
     }
   }
-  nlohmann::ordered_json config = nlohmann::ordered_json::object();
-  for (const auto& [knob, value] : workload.config) {
-    config[knob] = value;
+  nlohmann::ordered_json quarantined = nlohmann::ordered_json::array();
+  for (const QuarantinedConfig& of : workload.quarantined) {
+    quarantined.push_back({{"config", config_json(of.config)}, {"outcome", temper_outcome_name(of.outcome)}});
   }
   const auto time = [](uint64_t ns) {
     return ns == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(rounded(microseconds(ns)));
@@ -60,7 +91,8 @@ nlohmann::ordered_json workload_json(const WorkloadReport& workload) {
   json["trials"] = workload.trials;
   json["outcomes"] = outcomes;
   json["source"] = workload.source;
-  json["config"] = config;
+  json["config"] = config_json(workload.config);
+  json["quarantined"] = quarantined;
   json["max_abs_error"] =
       workload.max_abs_error ? nlohmann::ordered_json(*workload.max_abs_error) : nlohmann::ordered_json();
   return json;
@@ -101,10 +133,10 @@ WorkloadReport describe(const NetworkWorkload& workload) {
   return report;
 }
 
-std::vector<std::pair<std::string, int32_t>> config_values(const Space& space, const Config& config) {
+NamedValues config_values(const Space& space, const Config& config) {
   int32_t values[TEMPER_MAX_KNOBS];
   space.values_of(config, values);
-  std::vector<std::pair<std::string, int32_t>> named;
+  NamedValues named;
   for (uint32_t knob = 0; knob < space.knob_count(); ++knob) {
     named.emplace_back(space.view().knob(knob).name, values[knob]);
   }
@@ -142,7 +174,7 @@ std::string report_text(const TuneReport& report, ReportColumns columns) {
     text += std::to_string(unmeasured) + " of " + std::to_string(report.workloads.size()) +
             " workloads were not measured and are not in the sum.\n";
   }
-  return text + skipped_line(report);
+  return text + quarantined_lines(report) + skipped_line(report);
 }
 
 nlohmann::ordered_json report_json(const TuneReport& report) {

@@ -15,6 +15,14 @@
 
 namespace temper {
 
+using NamedValues = std::vector<std::pair<std::string, int32_t>>;  ///< knobs
+
+/// A config that is not tried again: it crashed, did not return in time, or computes something wrong.
+struct QuarantinedConfig {
+  NamedValues config;
+  temper_outcome outcome;
+};
+
 struct WorkloadReport {
   std::string name, operator_name, shape, epilogue;
   uint32_t count = 1;
@@ -24,8 +32,9 @@ struct WorkloadReport {
   uint32_t trials = 0;
   uint32_t outcomes[TEMPER_OUTCOME_COUNT] = {};
   std::string source;  ///< where the config came from: search, history, table, default
-  std::vector<std::pair<std::string, int32_t>> config;
-  std::optional<double> max_abs_error;  ///< against the reference; empty: not checked
+  NamedValues config;
+  std::vector<QuarantinedConfig> quarantined;  ///< by this run
+  std::optional<double> max_abs_error;         ///< against the reference; empty: not checked
 };
 
 struct TuneReport {
@@ -46,7 +55,7 @@ struct TuneReport {
 /// Fills name, operator, shape, count and flops.
 WorkloadReport describe(const NetworkWorkload& workload);
 /// Knob names and values of a config.
-std::vector<std::pair<std::string, int32_t>> config_values(const Space& space, const Config& config);
+NamedValues config_values(const Space& space, const Config& config);
 
 enum class ReportColumns { kTune, kBench };
 std::string report_text(const TuneReport& report, ReportColumns columns);

@@ -162,6 +162,13 @@ void TuningRun::on_event(const TunerEvent& event) {
   if (event.kind == TunerEvent::Kind::kCommit) {
     committed_now_.insert(event.workload);
   }
+  const temper_outcome outcome = event.trial.outcome;
+  if (event.kind == TunerEvent::Kind::kTrial &&
+      (outcome == TEMPER_OUTCOME_CRASHED || outcome == TEMPER_OUTCOME_TIMEOUT ||
+       outcome == TEMPER_OUTCOME_WRONG_RESULT)) {
+    quarantined_[event.workload].push_back(
+        {config_values(*tuner_.state(event.workload).space, *event.config), outcome});
+  }
   if (event.kind == TunerEvent::Kind::kStorageLost && history_file_.warning.empty()) {
     const std::string& lost = history_file_.journal.empty() ? history_file_.path : history_file_.journal;
     history_file_.warning = lost + " can no longer be written (" + temper_status_name(history_.failure().code()) +
@@ -210,6 +217,10 @@ TuneReport TuningRun::report() const {
     std::copy(std::begin(state.outcomes), std::end(state.outcomes), std::begin(workload.outcomes));
     workload.source = !tuned ? "default" : committed_now_.count(i) > 0 ? "search" : "history";
     workload.config = config_values(*state.space, tuned ? state.best_config : state.default_config);
+    const auto quarantined = quarantined_.find(i);
+    if (quarantined != quarantined_.end()) {
+      workload.quarantined = quarantined->second;
+    }
     if (workload.tuned_ns != 0) {
       workload.max_abs_error = 0.0;  // only configs whose output equals the reference's bit for bit are timed at all
     }

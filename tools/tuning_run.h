@@ -3,6 +3,7 @@
 #pragma once
 
 #include <csignal>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -72,6 +73,7 @@ class TuningRun {
   Tuner tuner_;
   std::unique_ptr<Progress> progress_;
   std::set<uint32_t> committed_now_;
+  std::map<uint32_t, std::vector<QuarantinedConfig>> quarantined_;  ///< by workload
   uint32_t known_trials_ = 0;
   uint32_t resumed_frames_ = 0;
   bool other_device_seen_ = false;

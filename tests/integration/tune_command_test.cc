@@ -134,7 +134,8 @@ TEST_CASE("tune reports exactly the keys that others rely on, with totals weighe
   for (const Json& workload : json["workloads"]) {
     CHECK(keys_of(workload) == std::set<std::string>{"name", "operator", "shape", "dtype", "count", "gflop",
                                                      "default_us", "tuned_us", "speedup", "trials", "outcomes",
-                                                     "source", "config", "max_abs_error"});
+                                                     "source", "config", "quarantined", "max_abs_error"});
+    CHECK(workload["quarantined"].empty());
     CHECK(workload["max_abs_error"] == 0.0);
     CHECK(workload["tuned_us"].get<double>() <= workload["default_us"].get<double>());
     CHECK(workload["config"].size() >= 6);

