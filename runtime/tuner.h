@@ -262,8 +262,8 @@ class Tuner {
   TunerOptions options_{};
   mutable uint64_t started_ns_ = 0;  ///< moved where the clock ran backwards
   mutable uint64_t latest_ns_ = 0;   ///< that the clock showed
-  uint64_t stopped_ns_ = 0;   ///< elapsed when stop() was called
-  uint64_t finished_ns_ = 0;  ///< elapsed when the run ended
+  uint64_t stopped_ns_ = 0;          ///< elapsed when stop() was called
+  uint64_t finished_ns_ = 0;         ///< elapsed when the run ended
   uint64_t slowest_default_ns_ = 0;
   uint64_t build_ns_ = 0;         ///< of late: from request to ready
   uint64_t default_cost_ns_ = 0;  ///< of late: checking and timing a default
