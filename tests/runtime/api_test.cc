@@ -615,7 +615,7 @@ TEST_CASE("the watchdog is fed in every step") {
 }
 
 TEST_CASE("the trials of the history are visited with workload, outcome and knobs by name") {
-  RamStorage storage(4096, 8, 1024);
+  RamStorage storage(65536, 8, 1024);  // nothing is compacted away
   Caller caller(storage.storage());
   temper_context* t = caller.init();
   std::vector<temper_trial> trials;
