@@ -6,9 +6,9 @@ namespace {
 
 struct Visit {
   temper_context* context;
+  temper_trial* trial;
   void* self;
   void (*visit)(void* self, const temper_trial* trial);
-  temper_trial trial;  // one for all: it weighs too much for a frame of each
 };
 
 const char* name_of_knob(const TemplateView& view, uint16_t id) {
@@ -28,7 +28,7 @@ void on_trial_frame(void* self, const FrameView& frame) {
   if (!read_trial(frame, &view).ok() || !visit.context->lookup.same_device(view.trial.fingerprint())) {
     return;
   }
-  temper_trial& trial = visit.trial;
+  temper_trial& trial = *visit.trial;
   trial.workload = pack.find_workload(view.trial.workload());
   if (trial.workload == pack.workload_count()) {
     return;
@@ -49,13 +49,14 @@ void on_trial_frame(void* self, const FrameView& frame) {
 }  // namespace
 }  // namespace temper
 
-temper_status temper_visit_trials(temper_context* t, void* self, void (*visit)(void* self, const temper_trial* trial)) {
-  if (t == nullptr || visit == nullptr) {
+temper_status temper_visit_trials(temper_context* t, temper_trial* memory, void* self,
+                                  void (*visit)(void* self, const temper_trial* trial)) {
+  if (t == nullptr || memory == nullptr || visit == nullptr) {
     return TEMPER_INVALID_ARGUMENT;
   }
   if (t->config->port->storage == nullptr) {
     return TEMPER_NOT_FOUND;
   }
-  temper::Visit all{t, self, visit, {}};
+  temper::Visit all{t, memory, self, visit};
   return t->history.rescan(&all, temper::on_trial_frame).code();
 }

@@ -619,14 +619,15 @@ TEST_CASE("the trials of the history are visited with workload, outcome and knob
   Caller caller(storage.storage());
   temper_context* t = caller.init();
   std::vector<temper_trial> trials;
+  temper_trial one;
   const auto keep = [](void* self, const temper_trial* trial) {
     static_cast<std::vector<temper_trial>*>(self)->push_back(*trial);
   };
-  CHECK(temper_visit_trials(t, &trials, keep) == TEMPER_OK);
+  CHECK(temper_visit_trials(t, &one, &trials, keep) == TEMPER_OK);
   CHECK(trials.empty());
   temper_progress progress{};
   REQUIRE(caller.tune(t, &progress) == TEMPER_OK);
-  REQUIRE(temper_visit_trials(t, &trials, keep) == TEMPER_OK);
+  REQUIRE(temper_visit_trials(t, &one, &trials, keep) == TEMPER_OK);
   REQUIRE(trials.size() == progress.trials);
   CHECK(trials[0].is_default);
   CHECK(trials[0].outcome == TEMPER_OUTCOME_OK);
@@ -644,10 +645,10 @@ TEST_CASE("the trials of the history are visited with workload, outcome and knob
     wrong += may_be_wrong ? 1 : 0;
   }
   CHECK(wrong > 0);
-  CHECK(temper_visit_trials(nullptr, &trials, keep) == TEMPER_INVALID_ARGUMENT);
-  CHECK(temper_visit_trials(t, &trials, nullptr) == TEMPER_INVALID_ARGUMENT);
+  CHECK(temper_visit_trials(nullptr, &one, &trials, keep) == TEMPER_INVALID_ARGUMENT);
+  CHECK(temper_visit_trials(t, &one, &trials, nullptr) == TEMPER_INVALID_ARGUMENT);
   Caller without(nullptr);
-  CHECK(temper_visit_trials(without.init(), &trials, keep) == TEMPER_NOT_FOUND);
+  CHECK(temper_visit_trials(without.init(), &one, &trials, keep) == TEMPER_NOT_FOUND);
 }
 
 TEST_CASE("names of sources and misses are text, also out of range") {

@@ -68,10 +68,11 @@ OWN_FRAME static void list(void* self, const temper_trial* trial) {
 
 OWN_FRAME uint32_t report_failures(temper_context* t) {
   static failures all;
+  static temper_trial trial;
   all = (failures){.t = t};
-  const temper_status status = temper_visit_trials(t, &all, tally);
+  const temper_status status = temper_visit_trials(t, &trial, &all, tally);
   if (status == TEMPER_OK) {
-    (void)temper_visit_trials(t, &all, list);
+    (void)temper_visit_trials(t, &trial, &all, list);
   } else {
     board_print("quarantined: cannot be told, no history is kept: ");
     board_print(temper_status_name(status));

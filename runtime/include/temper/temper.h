@@ -193,10 +193,12 @@ typedef struct temper_trial {
   int32_t value[TEMPER_MAX_KNOBS];
 } temper_trial;
 
-/// Calls `visit` for every trial of this device and of the pack's workloads, oldest first, read where they lie. Not
-/// while a step goes on. TEMPER_NOT_FOUND without a storage: only the progress of a run tells outcomes then;
-/// TEMPER_STORAGE_* when the history takes or gives no more; TEMPER_BAD_DATA, TEMPER_BAD_VERSION when it is none.
-temper_status temper_visit_trials(temper_context* t, void* self, void (*visit)(void* self, const temper_trial* trial));
+/// Calls `visit` for every trial of this device and of the pack's workloads, oldest first, read where they lie and told
+/// in *memory, which weighs too much for a stack. Not while a step goes on. TEMPER_NOT_FOUND without a storage: only
+/// the progress of a run tells outcomes then; TEMPER_STORAGE_* when the history takes or gives no more;
+/// TEMPER_BAD_DATA, TEMPER_BAD_VERSION when it is none.
+temper_status temper_visit_trials(temper_context* t, temper_trial* memory, void* self,
+                                  void (*visit)(void* self, const temper_trial* trial));
 
 /// A workload bound to a kernel, its run knobs and the layout of its packed constants. Caller-owned, plain data.
 typedef struct temper_plan {
