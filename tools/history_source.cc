@@ -54,8 +54,8 @@ Scan scan_bytes(const std::vector<uint8_t>& bytes, Manners manners, const FrameV
   };
   scan.status = history.open(storage.storage(), {buffer, sizeof buffer}, &target, call, &scan.report);
   const bool refused = scan.status == TEMPER_STORAGE_ERROR || scan.status == TEMPER_STORAGE_FULL;
-  if (refused && scan.report.frames == 0) {
-    scan.status = TEMPER_OK;  // an empty history; the header that the device would write first is not needed here
+  if (refused) {
+    scan.status = TEMPER_OK;  // a header that the device would write, the first or a second, is not needed here
   }
   return scan;
 }
