@@ -93,7 +93,8 @@ Status open_table(const temper_table& table, const format::TunedTable** out, con
   if (root.version() != kTableVersion) {
     return refuse(TEMPER_BAD_VERSION, "of another format version", reason);
   }
-  if (table_crc(table, &crc, &at) && crc != root.crc()) {
+  // Without one it is refused: else damage that hides the field lets through what it changed besides.
+  if (!table_crc(table, &crc, &at) || crc != root.crc()) {
     return refuse(TEMPER_BAD_DATA, "damaged: its checksum differs", reason);
   }
   *out = &root;

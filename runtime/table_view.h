@@ -17,7 +17,7 @@ struct TableEntryView {
   Span<const int32_t> dims;  ///< empty: unknown
 };
 
-/// What every reader of a table asks first: FlatBuffers' own rules, the version and, where there is one, the checksum.
+/// What every reader of a table asks first: FlatBuffers' own rules, the version and the checksum.
 /// The order of entries and what they hold is left to the reader. TEMPER_BAD_DATA or TEMPER_BAD_VERSION; *reason, when
 /// not null, gets a static text.
 Status open_table(const temper_table& table, const format::TunedTable** out, const char** reason);

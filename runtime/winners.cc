@@ -83,7 +83,7 @@ bool find_parts(const format::TunedTable& table, temper_winners_view* view) {
   view->entries = part[1] + 1;
   view->names = part[2] + 1;
   view->by_name = part[3] + 1;
-  return table.crc() != 0;
+  return true;
 }
 
 // Driver, pack and features were those of the runner that tuned; here the kernels come with the table.

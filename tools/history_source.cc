@@ -243,6 +243,27 @@ Result<HistorySource> parse_image(const std::string& path, std::string_view cont
   return source;
 }
 
+/// A line lost at the begin of a dump takes the header with it. That a history follows the marks say, so that the rest
+/// need not be refused as foreign. False when the header is not what is missing.
+bool put_header_back(HistorySource* source) {
+  MemoryStorage empty({}, Manners::kFile);
+  alignas(8) uint8_t buffer[kHistoryBufferBytes];
+  History history;
+  ScanReport report{};
+  if (!history.open(empty.storage(), {buffer, sizeof buffer}, nullptr, nullptr, &report).ok()) {
+    return false;
+  }
+  const std::vector<uint8_t>& header = empty.bytes();
+  std::vector<uint8_t>& bytes = source->bytes;
+  const auto erased = [](uint8_t byte) { return byte == kErased; };
+  if (bytes.size() < header.size() || !std::all_of(bytes.begin(), bytes.begin() + header.size(), erased)) {
+    return false;
+  }
+  std::copy(header.begin(), header.end(), bytes.begin());
+  source->remarks.push_back("the history's header is in no record either; what is behind it is read");
+  return true;
+}
+
 Result<HistorySource> parse_log(const std::string& path, std::string_view contents) {
   Result<ConsoleDump> dump = read_console_dump(path, contents);
   if (!dump) {
@@ -254,7 +275,10 @@ Result<HistorySource> parse_log(const std::string& path, std::string_view conten
   source.damaged = dump->damaged;
   source.remarks = std::move(dump->remarks);
   source.bytes = std::move(dump->bytes);
-  const Scan scan = scan_as(source.form, source.bytes, nullptr);
+  Scan scan = scan_as(source.form, source.bytes, nullptr);
+  if (scan.status == TEMPER_BAD_DATA && source.damaged && put_header_back(&source)) {
+    scan = scan_as(source.form, source.bytes, nullptr);
+  }
   if (scan.status == TEMPER_BAD_VERSION) {
     return history_error(path, TEMPER_BAD_VERSION);
   }
