@@ -60,7 +60,7 @@ BakedPlan packed_plan(uint16_t kernel) {
 }
 
 TableEntry entry(uint64_t key, const std::string& name) {
-  return {key, 1, 1, 100, 60, {{1, 4}, {2, 1}, {3, 6}}, name, std::nullopt};
+  return {key, 1, 1, 100, 60, {{1, 4}, {2, 1}, {3, 6}}, name, {}, std::nullopt};
 }
 
 std::vector<uint8_t> written(std::vector<TableEntry> entries, uint64_t target) {
