@@ -179,8 +179,8 @@ struct TrialView {
 struct CommitView {
   format::Commit commit;
   Span<const format::KnobValue> knobs;
-  Span<const int32_t>
-      dims;  ///< of the workload, in its template's order; the last are missing where they did not fit, all where not kept
+  Span<const int32_t> dims;  ///< of the workload, in its template's order; the last are missing where they did not fit,
+                             ///< all where not kept
 };
 struct IntentView {
   format::Intent intent;
