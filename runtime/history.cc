@@ -267,11 +267,12 @@ Status History::scan(void* context, void (*visit)(void* context, const FrameView
     }
     if (frame.type == FrameType::kHeader) {
       status = check_version(frame);
-      if (!status.ok()) {
-        return status;
+      if (status.ok()) {
+        ++report->headers;
+        report->generation = frame.payload[kGenerationAt] + 256u * frame.payload[kGenerationAt + 1];
+      } else if (report->frames == 0 || status != TEMPER_BAD_DATA) {
+        return status;  // behind the first, what bears another name is one more frame to pass over
       }
-      ++report->headers;
-      report->generation = frame.payload[kGenerationAt] + 256u * frame.payload[kGenerationAt + 1];
     }
     if (visit != nullptr) {
       visit(context, frame);

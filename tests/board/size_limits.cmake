@@ -17,7 +17,7 @@ set(limit_search_step 24100)
 set(limit_lookup_flash 3072)
 set(wanted_lookup_flash 3072)
 set(limit_tuner_flash 23000)  # of them 2,000 the two regions of flash and their compaction: what was learned is never lost
-set(limit_tuner_flash_64 37200)
+set(limit_tuner_flash_64 37300)
 set(wanted_tuner_flash 12288)
 set(limit_learning_flash 26150)  # of them 770 to borrow from other shapes
 set(limit_learning_flash_64 42200)

@@ -75,12 +75,21 @@ void read_frame(const ScannedFrame& scanned) {
   (void)read_fingerprint(frame, &fingerprint);
 }
 
+/// On flash, units that read as erased were never programmed: between two regions, or behind the last frame.
 void store(const Bytes& bytes, const Geometry& geometry, RamStorage* storage) {
-  size_t kept = std::min<size_t>(bytes.size(), geometry.size_bytes);
-  while (geometry.erase_bytes != 0 && kept > 0 && bytes[kept - 1] == 0xFF) {
-    --kept;  // erased
+  const size_t kept = std::min<size_t>(bytes.size(), geometry.size_bytes);
+  if (geometry.erase_bytes == 0) {
+    storage->set_bytes({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(kept)});
+    return;
   }
-  storage->set_bytes({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(kept)});
+  const uint32_t unit = geometry.program_bytes;
+  for (uint32_t at = 0; at < kept; at += unit) {
+    Bytes page(bytes.begin() + at, bytes.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(at + unit, kept)));
+    page.resize(unit, 0xFF);
+    if (std::any_of(page.begin(), page.end(), [](uint8_t byte) { return byte != 0xFF; })) {
+      (void)storage->storage()->program(storage->storage()->self, at, page.data(), unit);
+    }
+  }
 }
 
 /// Shows only what was written, takes one frame more, and shows that too.
@@ -103,8 +112,12 @@ void scan_and_append(const Bytes& bytes, const Geometry& geometry) {
   }
   demand(!storage.misused(), "nothing is programmed twice");
   const Bytes& after = storage.bytes();
+  const History& history = scanned.history;
   for (size_t i = 0; i < before.size(); ++i) {
-    demand(after[i] == before[i] || (geometry.erase_bytes != 0 && before[i] == 0xFF), "what was written stays");
+    // In the region that does not count, what is left of a header is erased.
+    const bool counts = i >= history.place().begin && i - history.place().begin < history.region_bytes();
+    demand(after[i] == before[i] || (geometry.erase_bytes != 0 && (before[i] == 0xFF || (!counts && after[i] == 0xFF))),
+           "what was written stays");
   }
   std::vector<ScannedFrame> again = ScannedHistory(storage.storage()).frames;
   demand(!again.empty() && again.back().payload == payload, "what was appended is there");

@@ -376,6 +376,20 @@ TEST_CASE("a frame type of a later build is kept, shown and appended behind") {
   CHECK(ScannedHistory(ram.storage()).frames.size() == 3);
 }
 
+TEST_CASE("a frame of the header's type that bears another name is passed over, behind the first frame") {
+  RamStorage ram(1 << 15, 1, 0);
+  {
+    ScannedHistory scanned(ram.storage());
+    REQUIRE(scanned.append(FrameType::kTrial, payload_of(1)).ok());
+    REQUIRE(scanned.append(FrameType::kHeader, Bytes(28, 3)).ok());
+    REQUIRE(scanned.append(FrameType::kTrial, payload_of(2)).ok());
+  }
+  ScannedHistory scanned(ram.storage());
+  REQUIRE(scanned.status.ok());
+  CHECK(scanned.payloads() == std::vector<Bytes>{payload_of(1), payload_of(2)});
+  CHECK(scanned.append(FrameType::kTrial, payload_of(3)).ok());
+}
+
 TEST_CASE("after the first failed append the history is memory-only") {
   RamStorage ram(4096, 1, 0);
   ScannedHistory scanned(ram.storage());
