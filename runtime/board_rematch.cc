@@ -11,6 +11,11 @@ constexpr uint32_t kShortestSample = 16;  // ticks: 200 us, and what it takes to
 constexpr uint16_t kMinGainPermille = 5;
 static_assert(4 * kRounds <= kMaxRounds && kRounds / 2 >= kMinRounds, "every look has the rounds it needs");
 
+// An earlier result holds where three quarters of what it gained are gained again.
+bool still_gains(uint32_t old_ratio_q15, uint32_t ratio_q15) {
+  return 4 * (kWholeQ15 - ratio_q15) >= 3 * (kWholeQ15 - old_ratio_q15);
+}
+
 }  // namespace
 
 // False when nothing is to be compared, or when no time is left to.
@@ -140,9 +145,16 @@ void BoardTuner::end_rematch(bool decided) {
     release();
   }
   run_.phase = Phase::kNext;
-  if (default_held && (decided || winner != 0)) {
-    const uint32_t default_median = r.comparison.round_count() != 0 ? r.comparison.median_ns(0) : default_ns();
-    conclude(*r.config[winner], default_median, winner != 0 ? r.comparison.median_ns(winner) : default_median);
+  if (!default_held || (!decided && winner == 0)) {
+    return;
+  }
+  const uint32_t default_median = r.comparison.round_count() != 0 ? r.comparison.median_ns(0) : default_ns();
+  const uint32_t winner_median = winner != 0 ? r.comparison.median_ns(winner) : default_median;
+  if ((note().flags & kUnconfirmed) != 0 &&
+      !still_gains(note().ratio_q15, time_ratio_q15(default_median, winner_median))) {
+    search_anew();
+  } else {
+    conclude(*r.config[winner], default_median, winner_median);
   }
 }
 

@@ -189,7 +189,8 @@ void BoardTuner::note_default(temper_outcome outcome, uint32_t median_ns) {
   WorkloadNote& own = note();
   uint32_t flags = own.flags & ~uint32_t{kDefaultCrashed | kDefaultFailed};
   if (outcome == TEMPER_OUTCOME_OK) {
-    own.default_time = own.miss == TEMPER_MISS_NONE ? own.default_time : compact_time(median_ns);
+    const bool committed = own.miss == TEMPER_MISS_NONE && (own.fingerprint_fields & kFingerprintConfirm) == 0;
+    own.default_time = committed ? own.default_time : compact_time(median_ns);
   } else if (outcome == TEMPER_OUTCOME_TOO_SLOW) {
     flags = own.flags;
   } else {

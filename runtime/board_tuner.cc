@@ -112,8 +112,15 @@ Status BoardTuner::start(const temper_budget& budget, RunPurpose purpose) {
     WorkloadNote& own = lookup_->note(i);
     const bool committed = own.miss == TEMPER_MISS_NONE;
     run_.any_works = run_.any_works || committed;
-    own.flags = static_cast<uint8_t>(committed && purpose == RunPurpose::kTune ? own.flags | kConcluded
-                                                                               : own.flags & ~uint32_t{kConcluded});
+    const bool stale = committed && (own.fingerprint_fields & kFingerprintConfirm) != 0;
+    const bool gained = own.known == Known::kElsewhere && own.ratio_q15 != kWholeQ15;
+    own.flags &= static_cast<uint8_t>(~(kConcluded | kUnconfirmed));
+    if (purpose == RunPurpose::kTune) {
+      own.flags |= stale || gained ? kUnconfirmed : committed ? kConcluded : 0;
+    }
+    if (stale) {
+      own.default_time = 0;  // it was another one's
+    }
   }
   return TEMPER_OK;
 }
@@ -177,6 +184,9 @@ void BoardTuner::select(uint32_t workload) {
   if (!has_default) {
     note().flags |= kDefaultFailed;
   }
+  if (note().known != Known::kNothing) {
+    searcher_.hint(note().config);  // before those of the history
+  }
   load_history();
 }
 
@@ -214,6 +224,7 @@ Status BoardTuner::next_workload() {
   uint32_t best_weight = 0;
   uint32_t sum = 0;
   uint32_t others = 0;
+  bool confirms = false;  // what still holds is confirmed before anything is searched
   for (uint32_t i = 0; i < spaces_->pack().workload_count(); ++i) {
     const WorkloadNote& own = lookup_->note(i);
     if ((own.flags & kConcluded) != 0) {
@@ -226,9 +237,11 @@ Status BoardTuner::next_workload() {
     const uint32_t weight = weight_of(i);
     sum += weight;
     others += best == kNoWorkload ? 0 : 1;
-    if (weight > best_weight) {
+    const bool unconfirmed = (own.flags & kUnconfirmed) != 0;
+    if (unconfirmed > confirms || (unconfirmed == confirms && weight > best_weight)) {
       best = i;
       best_weight = weight;
+      confirms = unconfirmed;
     }
   }
   if (best == kNoWorkload || run_.stopping || left(run_.end) == 0) {
@@ -254,6 +267,9 @@ void BoardTuner::begin_search(uint32_t fraction, uint32_t others) {
   const uint32_t so_far = searcher_.trial_count();
   run_.own_limit = least(so_far + share < share ? UINT32_MAX : so_far + share, run_.per_workload);
   searcher_.choose_kind(run_.own_limit == UINT32_MAX ? 0 : run_.own_limit);
+  if ((note().flags & kUnconfirmed) != 0) {
+    run_.own_limit = so_far + (searcher_.visited(note().config) ? 0 : 1);
+  }
 }
 
 uint32_t BoardTuner::reserved() const {
@@ -297,6 +313,10 @@ void BoardTuner::end_search() {
   if (run_.purpose == RunPurpose::kCollect) {
     return;
   }
+  if ((note().flags & kUnconfirmed) != 0) {
+    confirm();
+    return;
+  }
   if (!default_works()) {
     if (!elites.empty()) {
       conclude(elites[0].config, 0, best_ns());
@@ -305,6 +325,18 @@ void BoardTuner::end_search() {
     conclude(default_, default_ns(), default_ns());
   }
 }
+
+// The default and an earlier winner are measured. Where that kept the default and is valid here, the default stays.
+void BoardTuner::confirm() {
+  if (default_works() && note().ratio_q15 == kWholeQ15) {
+    conclude(default_, default_ns(), default_ns());
+  } else if (!default_works() || !begin_rematch()) {
+    search_anew();
+  }
+}
+
+// What was committed at another time does not hold here, or cannot be told to: the workload's next turn is a search.
+void BoardTuner::search_anew() { note().flags &= static_cast<uint8_t>(~(kConcluded | kUnconfirmed)); }
 
 Status BoardTuner::finish() {
   if (run_.activity != Activity::kNone) {

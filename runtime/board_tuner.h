@@ -112,6 +112,8 @@ class BoardTuner {
   uint32_t reserved() const;
   uint32_t spent_q8() const;
   void end_search();
+  void confirm();
+  void search_anew();
   Status finish();
   WorkloadNote& note() const { return *note_; }
   uint32_t default_ns() const;

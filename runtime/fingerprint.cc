@@ -33,6 +33,7 @@ constexpr Field kFields[] = {
     {44, 4, 9, kNoFact},   // pack
     {48, 2, 10, kNoFact},  // features
     {50, 1, 11, kNoFact},  // clock policy
+    {51, 1, 12, TEMPER_FACT_MEMORIES},
 };
 // Measured, not given: compared with tolerance.
 constexpr uint32_t kMeasured = kFingerprintCores | kFingerprintCaches | kFingerprintClock | kFingerprintCopyRate;
@@ -71,6 +72,7 @@ Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, ui
     const int32_t fact = facts.value[field.fact];
     uint32_t value = fact > 0 ? static_cast<uint32_t>(fact) : 0;
     value = field.bytes == 2 && value > UINT16_MAX ? UINT16_MAX : value;
+    value -= field.bytes == 1 && value == 1 ? 1 : 0;  // 0 and 1 memories are the same
     for (uint32_t i = 0; i < field.bytes; ++i, value >>= 8) {
       reinterpret_cast<uint8_t*>(&made)[field.offset + i] = static_cast<uint8_t>(value);
     }
@@ -81,8 +83,9 @@ Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, ui
 }  // namespace temper
 
 const char* temper_fingerprint_field(uint32_t bit) {
-  static constexpr const char* kName[] = {"target", "core type", "cores",  "threads", "vector width", "caches",
-                                          "clock",  "copy rate", "driver", "pack",    "features",     "clock policy"};
+  static constexpr const char* kName[] = {"target",   "core type",    "cores",     "threads", "vector width",
+                                          "caches",   "clock",        "copy rate", "driver",  "pack",
+                                          "features", "clock policy", "memories"};
   static_assert(sizeof kName / sizeof kName[0] == temper::kFingerprintFieldCount, "one name per field");
   return bit < temper::kFingerprintFieldCount ? kName[bit] : "unknown";
 }

@@ -24,17 +24,21 @@ enum FingerprintField : uint32_t {
   kFingerprintPack = 1u << 9,
   kFingerprintFeatures = 1u << 10,
   kFingerprintClockPolicy = 1u << 11,
+  kFingerprintMemories = 1u << 12,
 };
-inline constexpr uint32_t kFingerprintFieldCount = 12;
+inline constexpr uint32_t kFingerprintFieldCount = 13;
 
 /// Fields in which they differ; 0: the same device.
 uint32_t compare(const Fingerprint& a, const Fingerprint& b);
-/// Fields whose difference makes a result a hint only. Clock, copy rate and clock policy are told but do not by
-/// themselves.
+/// Fields whose difference makes a result a hint only.
 inline constexpr uint32_t kFingerprintDecisive = kFingerprintTarget | kFingerprintCoreType | kFingerprintThreads |
                                                  kFingerprintVector | kFingerprintDriver | kFingerprintPack;
 /// Fields that the devices of a class have in common: its target and vectors.
 inline constexpr uint32_t kFingerprintClass = kFingerprintTarget | kFingerprintVector;
+/// Fields whose difference leaves a winner in use, but its times are of another device: it wants to be confirmed. The
+/// copy rate is told only: that of one machine differs by more than 10 % from probe to probe.
+inline constexpr uint32_t kFingerprintConfirm =
+    kFingerprintCores | kFingerprintCaches | kFingerprintClock | kFingerprintClockPolicy | kFingerprintMemories;
 Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, uint32_t core_type, uint32_t driver,
                              uint32_t pack_hash, uint16_t feature_version);
 

@@ -22,6 +22,14 @@ uint32_t compact_time(uint64_t ns) {
   return compact < kCoarse ? compact : uint64_t{compact & ~kCoarse} << kCoarseShift;
 }
 
+uint16_t time_ratio_q15(uint32_t default_time, uint32_t tuned_time) {
+  while (default_time > UINT16_MAX) {
+    default_time >>= 1;
+    tuned_time >>= 1;
+  }
+  return tuned_time >= default_time ? kWholeQ15 : static_cast<uint16_t>(tuned_time * kWholeQ15 / default_time);
+}
+
 uint32_t expand_saturated(uint32_t compact) { return saturated_ns(expand_time(compact)); }
 
 uint32_t saturated_ns(uint64_t ns) { return ns >> 32 != 0 ? UINT32_MAX : static_cast<uint32_t>(ns); }
@@ -57,9 +65,9 @@ Lookup::Lookup(Arena& arena, const PackView& pack, CurrentSpace* spaces, const F
   }
 }
 
-bool Lookup::same_device(uint32_t ordinal) const {
+bool Lookup::agrees(uint32_t ordinal, uint32_t fields) const {
   return ordinal < fingerprints_seen_ && fingerprints_seen_ - ordinal <= kKnownFingerprints &&
-         (differs_[ordinal % kKnownFingerprints] & kFingerprintDecisive) == 0;
+         (differs_[ordinal % kKnownFingerprints] & fields) == 0;
 }
 
 uint16_t Lookup::own_ordinal(bool* is_new) const {
@@ -93,31 +101,36 @@ void Lookup::offer_tables() {
 
 void Lookup::offer_commit(const CommitView& view) {
   const PackView& pack = spaces_->pack();
-  const uint32_t index = pack.find_workload(view.commit.workload());
-  const uint32_t ordinal = view.commit.fingerprint();
-  Config config;
-  const bool known = ordinal < fingerprints_seen_ && fingerprints_seen_ - ordinal <= kKnownFingerprints;
+  const format::Commit& commit = view.commit;
+  const uint32_t index = pack.find_workload(commit.workload());
+  const bool unknown = index == pack.workload_count();
+  const uint32_t ordinal = commit.fingerprint();
+  const bool known = agrees(ordinal, 0);
   const uint32_t fields = known ? differs_[ordinal % kKnownFingerprints] : 0;
-  const bool here = known && (fields & kFingerprintDecisive) == 0;
-  temper_miss miss = TEMPER_MISS_FINGERPRINT;
-  if (here && index != pack.workload_count()) {
-    miss = translate(pack, spaces_->select(index), view.commit.template_id(), view.commit.template_version(),
-                     view.knobs, &config);
+  Config config;
+  temper_miss legal = TEMPER_MISS_UNKNOWN_WORKLOAD;
+  if (!unknown) {
+    legal = translate(pack, spaces_->select(index), commit.template_id(), commit.template_version(), view.knobs,
+                      &config);
   }
+  const temper_miss miss = same_device(ordinal) ? legal : TEMPER_MISS_FINGERPRINT;
   if (miss == TEMPER_MISS_NONE) {
-    record(index, config, view.commit.default_ns(), view.commit.tuned_ns(), fields);
+    record(index, config, commit.default_ns(), commit.tuned_ns(), fields);
     return;
   }
   if (known && nearest_ != nullptr) {
     nearest_->offer_commit(spaces_, notes_, index, fields, view);
   }
-  if (index == pack.workload_count()) {
-    return;
+  if (unknown || notes_[index].miss == TEMPER_MISS_NONE) {
+    return;  // of another network, or an earlier commit is valid here
   }
   WorkloadNote& own = notes_[index];
-  if (own.miss != TEMPER_MISS_NONE) {  // else an earlier commit is valid here
-    own.fingerprint_fields = static_cast<uint16_t>(fields);
-    own.miss = static_cast<uint8_t>(miss);
+  own.fingerprint_fields = static_cast<uint16_t>(fields);
+  own.miss = static_cast<uint8_t>(miss);
+  if (legal == TEMPER_MISS_NONE) {
+    own.config = config;
+    own.known = Known::kElsewhere;
+    own.ratio_q15 = time_ratio_q15(compact_time(commit.default_ns()), compact_time(commit.tuned_ns()));
   }
 }
 
@@ -129,6 +142,7 @@ void Lookup::record(uint32_t workload, const Config& config, uint64_t default_ns
   own.fingerprint_fields = static_cast<uint16_t>(fields);
   own.miss = TEMPER_MISS_NONE;
   own.known = Known::kCommit;
+  own.ratio_q15 = time_ratio_q15(own.default_time, own.tuned_time);
   if (nearest_ != nullptr) {
     nearest_->offer_own(spaces_, notes_, workload);
   }

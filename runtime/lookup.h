@@ -25,9 +25,9 @@ uint32_t expand_saturated(uint32_t compact);
 
 /// What the tuner notes of a workload between its turns.
 enum WorkloadFlag : uint8_t {
-  kNamed = 1u << 0,  ///< its workload frame is in the history
-
-  kConcluded = 1u << 2,  ///< nothing is left to do in this run
+  kNamed = 1u << 0,        ///< its workload frame is in the history
+  kUnconfirmed = 1u << 1,  ///< what was committed at another time is to be confirmed before anything is searched
+  kConcluded = 1u << 2,    ///< nothing is left to do in this run
   kDefaultCrashed = 1u << 3,
   kDefaultFailed = 1u << 4,  ///< it is not run again: it failed, or crashed twice
 };
@@ -48,7 +48,7 @@ struct WorkloadNote {
   uint8_t miss;   ///< temper_miss of the history; none: there is a commit, and it is valid here
   uint8_t flags;  ///< WorkloadFlag
   union {
-    uint16_t ratio_q15;      ///< kElsewhere, kCommit: tuned over default time as committed; 0: it kept the default
+    uint16_t ratio_q15;      ///< kElsewhere, kCommit: time_ratio_q15 as committed
     uint16_t lender_fields;  ///< kNearest: fields in which the lender's device differs from this one
   };
   Known known;
@@ -90,8 +90,12 @@ class Lookup {
   Status find(uint32_t workload, Config* config, temper_answer* answer) const;
 
   WorkloadNote& note(uint32_t workload) const { return notes_[workload]; }
-  /// Whether records that refer to this fingerprint frame hold here.
-  bool same_device(uint32_t ordinal) const;
+  /// Whether this fingerprint frame is known and differs from this device's in none of these fields.
+  bool agrees(uint32_t ordinal, uint32_t fields) const;
+  /// Whether records that refer to this fingerprint frame hold here,
+  bool same_device(uint32_t ordinal) const { return agrees(ordinal, kFingerprintDecisive); }
+  /// and whether their times do.
+  bool same_times(uint32_t ordinal) const { return agrees(ordinal, kFingerprintDecisive | kFingerprintConfirm); }
   /// The ordinal of this device's fingerprint, when the history's last one is it in every field; else how many there
   /// are, and `*is_new`: the caller appends it and calls add_fingerprint.
   uint16_t own_ordinal(bool* is_new) const;
@@ -116,6 +120,10 @@ class Lookup {
   uint16_t differs_[kKnownFingerprints] = {};  ///< fields, by ordinal modulo kKnownFingerprints
   HistoryState history_ = HistoryState::kAbsent;
 };
+
+/// What a winner takes of the default's time; at most kWholeQ15, where the default was kept.
+inline constexpr uint16_t kWholeQ15 = 1u << 15;
+uint16_t time_ratio_q15(uint32_t default_time, uint32_t tuned_time);
 
 /// Whether persisted knobs mean a config that is legal and served here; if not, why.
 temper_miss translate(const PackView& pack, const Space& space, uint16_t template_id, uint16_t template_version,

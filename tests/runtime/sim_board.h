@@ -19,6 +19,10 @@ struct BoardOptions {
   uint32_t max_trials = 1024;
   uint64_t seed = 0;
   uint64_t target = 1;
+  temper_facts facts = test_facts();
+  uint32_t core_type = 1;
+  uint32_t driver = 0;
+  uint32_t pack_hash = 0x1234;
   const temper_learning_functions* learning = nullptr;
   const temper_storage* storage = nullptr;
 };
@@ -33,7 +37,7 @@ struct BoardTrial {
 class SimBoard {
  public:
   SimBoard(const OpenPack& pack, SimOptions sim, BoardOptions options = {}) : device(one_slot(std::move(sim))) {
-    facts = test_facts();
+    facts = options.facts;
     port.self = &device;
     port.now_ns = SimRunner::now_ns;
     port.storage = options.storage;
@@ -44,7 +48,7 @@ class SimBoard {
     config.max_trials = options.max_trials;
     config.seed = options.seed;
     config.learning = options.learning;
-    fingerprint = make_fingerprint(options.target, facts, 1, 0, 0x1234, 1);
+    fingerprint = make_fingerprint(options.target, facts, options.core_type, options.driver, options.pack_hash, 1);
     values_.resize(pack.view().scratch_values());
     intervals_.resize(pack.view().scratch_intervals());
     spaces = CurrentSpace(&pack.view(), &config.facts, {values_.data(), intervals_.data()});
