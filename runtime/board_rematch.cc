@@ -11,11 +11,6 @@ constexpr uint32_t kShortestSample = 16;  // ticks: 200 us, and what it takes to
 constexpr uint16_t kMinGainPermille = 5;
 static_assert(4 * kRounds <= kMaxRounds && kRounds / 2 >= kMinRounds, "every look has the rounds it needs");
 
-// An earlier result holds where three quarters of what it gained are gained again.
-bool still_gains(uint32_t old_ratio_q15, uint32_t ratio_q15) {
-  return 4 * (kWholeQ15 - ratio_q15) >= 3 * (kWholeQ15 - old_ratio_q15);
-}
-
 }  // namespace
 
 // False when nothing is to be compared, or when no time is left to.

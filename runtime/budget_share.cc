@@ -70,6 +70,12 @@ bool Tuner::trials_left(const WorkloadState& state) const {
   return run_has && workload_has;
 }
 
+// An earlier winner is measured before anything else, and alone.
+bool Tuner::searchable(const WorkloadState& state) const {
+  const bool waits = state.unconfirmed && state.searcher.visited(state.earlier_config);
+  return !waits && !state.searcher.exhausted() && trials_left(state);
+}
+
 // Where nothing is measured yet, arithmetic tells what weighs most.
 uint32_t Tuner::choose_default() const {
   uint32_t best = kNoWorkload;
@@ -107,7 +113,7 @@ uint32_t Tuner::choose_workload() const {
   for (uint32_t i = 0; i < workload_count_; ++i) {
     const WorkloadState& state = states_[i];
     const bool ready = state.default_phase == DefaultPhase::kMeasured || state.default_phase == DefaultPhase::kFailed;
-    if (state.stop != StopReason::kRunning || !ready || state.searcher.exhausted() || !trials_left(state)) {
+    if (state.stop != StopReason::kRunning || !ready || !searchable(state)) {
       continue;
     }
     if (left <= reserved || left - reserved < build_ns_ + state.trial_cost_ns) {

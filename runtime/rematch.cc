@@ -43,7 +43,7 @@ bool Tuner::rematch_due(const WorkloadState& state) const {
       !options_.commits) {
     return false;
   }
-  if (state.best_is_committed && state.trials <= 1) {
+  if (state.best_is_committed && state.trials <= 1 && !state.unconfirmed) {
     return false;  // nothing new is known
   }
   Contender contender[kMaxContestants];
@@ -320,12 +320,22 @@ void Tuner::end_rematch(bool in_time) {
     }
   }
   phase_ = Phase::kSearch;
-  states_[workload].concluded = true;
+  WorkloadState& state = states_[workload];
+  state.concluded = true;
+  const bool holds =
+      winner != 0 && still_gains(state.earlier_q15, time_ratio_q15(compact_time(comparison.median_ns(0)),
+                                                                   compact_time(comparison.median_ns(winner))));
+  if (state.unconfirmed && in_time && !holds) {
+    state.unconfirmed = false;
+    state.concluded = false;
+    state.stop = StopReason::kRunning;
+    return;
+  }
   if (winner != 0) {
     conclude(workload, &rematch_.contestant[winner].config, comparison.median_ns(0), comparison.median_ns(winner));
   } else if (in_time && held) {
     const bool timed = comparison.round_count() > 0;
-    const uint64_t default_ns = timed ? comparison.median_ns(0) : states_[workload].default_ns;
+    const uint64_t default_ns = timed ? comparison.median_ns(0) : state.default_ns;
     conclude(workload, nullptr, default_ns, default_ns);
   } else {
     conclude_without_rematch(workload);
@@ -337,6 +347,8 @@ void Tuner::conclude(uint32_t workload, const Config* winner, uint64_t default_n
   WorkloadState& state = states_[workload];
   state.committed = true;
   state.best_is_committed = true;
+  state.stale = false;
+  state.unconfirmed = false;
   state.kept_default = winner == nullptr;
   state.best_config = winner != nullptr ? *winner : state.default_config;
   state.rematch_default_ns = default_ns;

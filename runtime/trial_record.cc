@@ -101,6 +101,9 @@ void Tuner::settle(uint32_t workload) {
   if (state.stop != StopReason::kRunning || state.default_phase == DefaultPhase::kInFlight) {
     return;
   }
+  if (state.unconfirmed && settle_earlier(workload)) {
+    return;
+  }
   // A workload where candidates did work gets more patience: its failures are a corner of the space.
   const bool worked = state.outcomes[TEMPER_OUTCOME_OK] > (state.default_phase == DefaultPhase::kMeasured ? 1u : 0u);
   const uint32_t patience = options_.stop_after_failures * (worked ? 4u : 1u);
@@ -112,6 +115,27 @@ void Tuner::settle(uint32_t workload) {
     const bool nothing = searcher.elites().empty() && state.default_phase == DefaultPhase::kFailed;
     stop_workload(workload, nothing ? StopReason::kDefaultFailed : StopReason::kExhausted);
   }
+}
+
+// The default and the earlier winner are measured: what may hold is put to a rematch, else the search goes on. Where
+// the default was kept at another clock, it stays. False: it is not settled yet, or does not hold.
+bool Tuner::settle_earlier(uint32_t workload) {
+  WorkloadState& state = states_[workload];
+  if (state.in_flight != 0 || state.default_phase == DefaultPhase::kTodo ||
+      !state.searcher.visited(state.earlier_config)) {
+    return false;
+  }
+  if (state.earlier_q15 == kWholeQ15 && state.default_phase == DefaultPhase::kMeasured) {
+    state.concluded = true;
+    stop_workload(workload, StopReason::kConfirmed);
+    conclude(workload, nullptr, state.default_ns, state.default_ns);
+    return true;
+  }
+  state.unconfirmed = rematch_due(state);
+  if (state.unconfirmed) {
+    stop_workload(workload, StopReason::kConfirmed);
+  }
+  return state.unconfirmed;
 }
 
 void Tuner::stop_workload(uint32_t workload, StopReason reason) {

@@ -127,6 +127,10 @@ bool Tuner::same_device(uint32_t ordinal) const {
   return ordinal < 32 * 8 && (same_device_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
 }
 
+bool Tuner::same_times(uint32_t ordinal) const {
+  return ordinal < 32 * 8 && (same_times_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
+}
+
 // The workload with this key, when the knobs mean a config that is legal here; else kNoWorkload.
 uint32_t Tuner::find_legal(uint64_t key, Span<const format::KnobValue> knobs, Config* config) const {
   const uint32_t index = find_workload(key);
@@ -147,8 +151,9 @@ void Tuner::resume_trial(const TrialView& view) {
   WorkloadState& state = states_[index];
   const TemplateView& space = state.space->view();
   const temper_outcome outcome = static_cast<temper_outcome>(view.trial.outcome());
-  const bool same = same_device(view.trial.fingerprint()) && view.trial.template_id() == space.id &&
-                    view.trial.template_version() == space.version;
+  const bool timed = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
+  const bool same = (timed ? same_times(view.trial.fingerprint()) : same_device(view.trial.fingerprint())) &&
+                    view.trial.template_id() == space.id && view.trial.template_version() == space.version;
   if (!same) {
     if (outcome == TEMPER_OUTCOME_OK) {
       state.searcher.hint(config, view.trial.median_ns());
@@ -179,11 +184,17 @@ void Tuner::resume_commit(const CommitView& view) {
   }
   WorkloadState& state = states_[index];
   const TemplateView& space = state.space->view();
-  if (!same_device(view.commit.fingerprint()) || view.commit.template_id() != space.id ||
-      view.commit.template_version() != space.version) {
+  const bool same_template = view.commit.template_id() == space.id && view.commit.template_version() == space.version;
+  const bool here = same_template && same_device(view.commit.fingerprint());
+  if (same_template && (here || !state.committed)) {
+    state.earlier_config = config;
+    state.earlier_q15 = time_ratio_q15(compact_time(view.commit.default_ns()), compact_time(view.commit.tuned_ns()));
+  }
+  if (!here) {
     state.searcher.hint(config, view.commit.tuned_ns());
     return;
   }
+  state.stale = !same_times(view.commit.fingerprint());
   state.committed = true;
   state.best_is_committed = true;
   state.best_config = config;
@@ -213,8 +224,12 @@ void Tuner::quarantine(bool scanning) {
 
 void Tuner::resume(const FrameView& frame) {
   if (frame.type == FrameType::kFingerprint && read_fingerprint(frame, &last_fingerprint_).ok()) {
-    if (fingerprint_count_ < 32 * 8 && (compare(last_fingerprint_, fingerprint_) & kFingerprintDecisive) == 0) {
-      same_device_[fingerprint_count_ / 32] |= 1u << (fingerprint_count_ % 32);
+    const uint32_t fields = compare(last_fingerprint_, fingerprint_);
+    if (fingerprint_count_ < 32 * 8 && (fields & kFingerprintDecisive) == 0) {
+      const uint32_t bit = 1u << (fingerprint_count_ % 32);
+      same_device_[fingerprint_count_ / 32] |= bit;
+      const bool times = !options_.refresh || (fields & kFingerprintConfirm) == 0;
+      same_times_[fingerprint_count_ / 32] |= times ? bit : 0;
     }
     ++fingerprint_count_;
   } else if (frame.type == FrameType::kWorkload) {
@@ -294,7 +309,12 @@ void Tuner::reset_run_state() {
   for (uint32_t i = 0; i < workload_count_; ++i) {
     WorkloadState& state = states_[i];
     const bool absent = state.default_phase == DefaultPhase::kAbsent;
-    const bool left_alone = state.committed && !options_.retune_committed;
+    const bool left_alone = state.committed && (!options_.retune_committed || options_.refresh) && !state.stale;
+    const bool gained_elsewhere = !state.committed && state.earlier_q15 != kWholeQ15;
+    state.unconfirmed = options_.refresh && options_.commits && (state.stale || gained_elsewhere);
+    if (state.unconfirmed) {
+      state.searcher.hint(state.earlier_config);
+    }
     state.trials = 0;
     state.since_improvement = 0;
     state.gain_q8 = 256;

@@ -7,6 +7,7 @@
 
 #include "runtime/history.h"
 #include "runtime/long_times.h"
+#include "runtime/lookup.h"
 #include "runtime/runner.h"
 #include "runtime/searcher.h"
 #include "temper/temper.h"
@@ -29,6 +30,8 @@ struct TunerOptions {
   uint16_t min_gain_permille = 5;  ///< a win below this is noise: the default stays
   bool write_intents = false;      ///< where a trial may reset the device
   bool retune_committed = true;    ///< false: workloads with a valid commit are left alone (second boot)
+  bool refresh = false;            ///< what was committed elsewhere or at another clock is confirmed by a rematch; only
+                                   ///< what does not hold is searched, and what is valid here is left alone
   bool commits = true;             ///< false: trials are all that a run is for; no rematch, no commit
   uint64_t seed = 0;
 };
@@ -42,7 +45,8 @@ enum class StopReason : uint8_t {
   kNoGain,
   kCommitted,
   kDefaultFailed,
-  kUntouched
+  kUntouched,
+  kConfirmed
 };
 
 enum class DefaultPhase : uint8_t { kTodo = 0, kInFlight, kMeasured, kFailed, kAbsent };
@@ -66,16 +70,20 @@ struct WorkloadState {
   uint64_t trial_cost_ns = 0;  ///< of late: checking and timing one candidate
   uint64_t check_ns = 0;       ///< of the default
   DefaultPhase default_phase = DefaultPhase::kTodo;
-  uint8_t in_flight = 0;           ///< slots that work for it
-  uint8_t default_crashes = 0;     ///< resets of the device while the default ran
-  bool best_is_committed = false;  ///< best_config is what the history or an earlier rematch committed
-  bool named = false;              ///< its workload frame is in the history
-  bool concluded = false;          ///< the rematch is over, or none is due
+  uint8_t in_flight = 0;             ///< slots that work for it
+  uint8_t default_crashes = 0;       ///< resets of the device while the default ran
+  bool best_is_committed = false;    ///< best_config is what the history or an earlier rematch committed
+  bool named = false;                ///< its workload frame is in the history
+  bool concluded = false;            ///< the rematch is over, or none is due
+  bool stale = false;                ///< the commit's times are of another clock or memory
+  bool unconfirmed = false;          ///< earlier_config is to be confirmed before anything is searched
+  uint16_t earlier_q15 = kWholeQ15;  ///< time_ratio_q15 of what was committed elsewhere or at another clock
 
   // Last, because code reaches what is near the start of an object with shorter instructions.
   const Space* space = nullptr;
   Config default_config;
   Config best_config;  ///< what was committed, or the incumbent so far
+  Config earlier_config;
   Searcher searcher;
 };
 
@@ -178,6 +186,7 @@ class Tuner {
   void check_storage();
   void keep_trial(WorkloadState& state, const Config& config, const TrialResult& trial);
   bool same_device(uint32_t ordinal) const;
+  bool same_times(uint32_t ordinal) const;
   void emit(TunerEvent::Kind kind, uint32_t workload, const Config* config, const TrialResult* trial);
 
   // trial_flow.cc: from proposal to record.
@@ -205,6 +214,8 @@ class Tuner {
   void free_slot(uint8_t slot);
   void drop(uint8_t slot);
   void settle(uint32_t workload);
+  bool settle_earlier(uint32_t workload);
+  bool searchable(const WorkloadState& state) const;
   void stop_workload(uint32_t workload, StopReason reason);
   bool advance();
   bool reopen();
@@ -287,6 +298,7 @@ class Tuner {
   uint32_t intent_workload_ = 0;
   Config intent_config_{};
   uint32_t same_device_[8] = {};  ///< bit per ordinal; those past the end count as another device
+  uint32_t same_times_[8] = {};   ///< likewise; with options_.refresh times of another clock are another device's
   Fingerprint fingerprint_{};
   Fingerprint last_fingerprint_{};
 

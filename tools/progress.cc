@@ -19,7 +19,8 @@ constexpr size_t kNarrowestTerminal = 20;
 const char* stop_text(StopReason reason) {
   static constexpr const char* kTexts[] = {
       "running",      "budget spent", "every config tried", "too many failures in a row",
-      "no more gain", "committed",    "the default failed", "budget did not reach it"};
+      "no more gain", "committed",    "the default failed", "budget did not reach it",
+      "confirmed"};
   const auto index = static_cast<size_t>(reason);
   return index < std::size(kTexts) ? kTexts[index] : "stopped";
 }

@@ -22,6 +22,7 @@ namespace {
 struct TuneCommand : RunOptions {
   std::string searcher = "auto", table;
   uint32_t early_stopping = 0, repeat = 0;
+  bool refresh = false;
   double min_repeat_ms = 0;
 };
 
@@ -53,6 +54,7 @@ Result<TuningSettings> settings_of(const TuneCommand& command) {
     }
   }
   settings->tuner.early_stopping = command.early_stopping;
+  settings->tuner.refresh = command.refresh;
   MeasurementLimits& limits = settings->tuner.measurement;
   if (command.repeat > 0) {
     limits.min_samples = limits.max_samples = static_cast<uint8_t>(command.repeat);
@@ -190,6 +192,10 @@ void add_options(CLI::App* command, TuneCommand* options) {
   command->add_option("--searcher", options->searcher, "auto, grid, random or annealing")
       ->check(CLI::IsMember(searcher_names()))
       ->capture_default_str();
+  command->add_flag(
+      "--refresh", options->refresh,
+      "after a change of hardware: confirm what an earlier device or clock found best, search only what no "
+      "longer holds, leave alone what was decided on this very device");
   command->add_option("--table", options->table, "where the tuned table goes (beside the history)")->type_name("FILE");
   command->add_option("--early-stopping", options->early_stopping, "trials without improvement that end a workload")
       ->transform(whole_number(1, UINT32_MAX));

@@ -137,7 +137,8 @@ void TuningRun::on_frame(const FrameView& frame) {
   ++resumed_frames_;
   Fingerprint made_for;
   if (frame.type == FrameType::kFingerprint && read_fingerprint(frame, &made_for).ok()) {
-    const bool same = (compare(made_for, fingerprint_) & kFingerprintDecisive) == 0;
+    last_differs_ = compare(made_for, fingerprint_);
+    const bool same = (last_differs_ & kFingerprintDecisive) == 0;
     this_device_seen_ = this_device_seen_ || same;
     if (!same) {
       other_device_seen_ = true;
@@ -155,6 +156,12 @@ void TuningRun::tell_history(const ScanReport& scanned) {
   if (other_device_seen_ && !this_device_seen_) {
     progress_->say("temper: " + history_file_.path + " was made on another device (differs in " +
                    fingerprint_fields_text(compare(other_device_, fingerprint_)) + "): its results are hints");
+  } else if ((last_differs_ & kFingerprintConfirm) != 0) {
+    const bool confirms = settings_.tuner.refresh;
+    progress_->say(
+        "temper: this device differs from the one of " + history_file_.path + " in " +
+        fingerprint_fields_text(last_differs_) +
+        (confirms ? ": what it decided is confirmed first" : ": what it decided is still used; --refresh confirms it"));
   }
 }
 
@@ -215,7 +222,10 @@ TuneReport TuningRun::report() const {
     workload.tuned_ns = tuned ? state.rematch_best_ns : workload.default_ns;
     workload.trials = state.trials;
     std::copy(std::begin(state.outcomes), std::end(state.outcomes), std::begin(workload.outcomes));
-    workload.source = !tuned ? "default" : committed_now_.count(i) > 0 ? "search" : "history";
+    workload.source = !tuned                                 ? "default"
+                      : committed_now_.count(i) == 0         ? "history"
+                      : state.stop == StopReason::kConfirmed ? "confirmed"
+                                                             : "search";
     workload.config = config_values(*state.space, tuned ? state.best_config : state.default_config);
     const auto quarantined = quarantined_.find(i);
     if (quarantined != quarantined_.end()) {

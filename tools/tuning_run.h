@@ -79,6 +79,7 @@ class TuningRun {
   bool other_device_seen_ = false;
   bool this_device_seen_ = false;
   Fingerprint other_device_{};
+  uint32_t last_differs_ = 0;  ///< fields in which the history's last fingerprint differs from this device
 };
 
 }  // namespace temper

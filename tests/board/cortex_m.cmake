@@ -38,6 +38,13 @@ foreach(target cortex-m4 cortex-m7 cortex-m55)
   set_tests_properties(board_${target}_ships_its_winners PROPERTIES TIMEOUT 600)
 endforeach()
 
+foreach(field clock driver)
+  add_test(NAME board_cortex-m4_confirms_after_another_${field}
+    COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/cortex-m4 -DFIELD=${field}
+            -DCHANGE=$<IF:$<STREQUAL:${field},clock>,next-clock-percent=50,next-driver=7>
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/boot_refresh.cmake)
+endforeach()
+
 set(map ${CMAKE_CURRENT_BINARY_DIR}/cortex-m4/first_boot.map)
 add_test(NAME board_size_report
   COMMAND ${CMAKE_COMMAND} -DMAP=${map} -DLIMITS=${CMAKE_CURRENT_SOURCE_DIR}/size_limits.cmake

@@ -94,6 +94,17 @@ OWN_FRAME static bool start(const temper_config* config, temper_context** t) {
   return status == TEMPER_OK || say_failure("temper does not start", temper_status_name(status));
 }
 
+static void change_board(const first_boot_options* options, temper_config* config) {
+  if (board_boot_count() == 1) {
+    return;
+  }
+  config->driver = options->next_driver;
+  if (options->next_clock_percent != 0) {
+    int32_t* const clock = &config->facts.value[TEMPER_FACT_CLOCK_KHZ];
+    *clock = (int32_t)(*clock * (int64_t)options->next_clock_percent / 100);
+  }
+}
+
 OWN_FRAME static bool run(const first_boot_options* options, const temper_port* port) {
   if (!check_port(port)) {
     return say_failure("port", "mend the board's port; nothing is tuned on it");
@@ -111,7 +122,11 @@ OWN_FRAME static bool run(const first_boot_options* options, const temper_port* 
                            .core_type = board_core_type(),
                            .seed = options->seed};
   board_facts(&config.facts);
+<<<<<<< HEAD
   config.memories = board_memories(&config.memory_count);
+=======
+  change_board(options, &config);
+>>>>>>> e129bbd (temper tune --refresh; the firmware tells which fields differ and can stand in for a changed board)
   temper_context* t = NULL;
   if (!start(&config, &t)) {
     return false;

@@ -67,6 +67,7 @@ static void say_time(const char* name, uint64_t time_ns) {
 typedef struct network_times {
   uint64_t default_ns, tuned_ns;
   uint32_t from_history, unknown;  // workloads
+  uint32_t fields;                 // in which the history's device differs from this one
 } network_times;
 
 OWN_FRAME static void report_answer(const temper_context* t, uint32_t workload, network_times* sums) {
@@ -82,6 +83,7 @@ OWN_FRAME static void report_answer(const temper_context* t, uint32_t workload, 
     ++sums->unknown;
     return;
   }
+  sums->fields |= answer.fingerprint_fields[TEMPER_SOURCE_HISTORY];
   board_print(temper_source_name(answer.source));
   board_print(", history: ");
   board_print(temper_miss_name(answer.missed[TEMPER_SOURCE_HISTORY]));
@@ -98,11 +100,27 @@ OWN_FRAME static void report_answer(const temper_context* t, uint32_t workload, 
   sums->from_history += answer.source == TEMPER_SOURCE_HISTORY ? 1 : 0;
 }
 
+// Results of another device or clock are hints, or to be confirmed.
+static void say_differences(uint32_t fields) {
+  const char* before = "history: made elsewhere: ";
+  for (uint32_t bit = 0; fields >> bit != 0; ++bit) {
+    if ((fields >> bit & 1u) != 0) {
+      board_print(before);
+      board_print(temper_fingerprint_field(bit));
+      before = ", ";
+    }
+  }
+  if (fields != 0) {
+    board_print("\n");
+  }
+}
+
 OWN_FRAME uint32_t report_answers(const temper_context* t) {
   network_times sums = {0};
   for (uint32_t w = 0; w < temper_workload_count(t); ++w) {
     report_answer(t, w, &sums);
   }
+  say_differences(sums.fields);
   if (sums.unknown == 0) {
     say_time("total: default", sums.default_ns);
     say_time(", tuned", sums.tuned_ns);
