@@ -10,11 +10,12 @@ namespace {
 constexpr uint32_t kNoWorkload = UINT32_MAX;
 constexpr uint32_t kStopTicks = 1000000000u >> kTickShift;  // what a run that was stopped may still take
 constexpr uint32_t kPatience = 8;                           // failures of one kind in a row that end a workload;
-constexpr uint32_t kMorePatience = 32;      // where candidates did work: the failures are a corner of its space
-constexpr uint32_t kEarlyTrials = 2;        // each workload gets them before the large ones get all
-constexpr uint32_t kMostWeight = 1u << 19;  // in units of 4.096 us
-constexpr uint32_t kMostCount = 1u << 11;   // of occurrences: times a saturated time it fits 32 bits
-constexpr uint32_t kShareBits = 12;         // of a workload's share of what is left, as a fraction
+constexpr uint32_t kMorePatience = 32;        // where candidates did work: the failures are a corner of its space
+constexpr uint32_t kHintsAgainstDefault = 2;  // that it has to beat where another driver or pack kept it
+constexpr uint32_t kEarlyTrials = 2;          // each workload gets them before the large ones get all
+constexpr uint32_t kMostWeight = 1u << 19;    // in units of 4.096 us
+constexpr uint32_t kMostCount = 1u << 11;     // of occurrences: times a saturated time it fits 32 bits
+constexpr uint32_t kShareBits = 12;           // of a workload's share of what is left, as a fraction
 constexpr uint32_t kWhole = 1u << kShareBits;
 constexpr uint32_t kUnknownWeight = 1u << 8;  // of a workload whose default fails, as if it took a millisecond
 
@@ -113,10 +114,11 @@ Status BoardTuner::start(const temper_budget& budget, RunPurpose purpose) {
     const bool committed = own.miss == TEMPER_MISS_NONE;
     run_.any_works = run_.any_works || committed;
     const bool stale = committed && (own.fingerprint_fields & kFingerprintConfirm) != 0;
-    const bool gained = own.known == Known::kElsewhere && own.ratio_q15 != kWholeQ15;
+    const bool like_here = own.ratio_q15 != kWholeQ15 || (own.fingerprint_fields & kFingerprintOtherDevice) == 0;
+    const bool may_hold = own.known == Known::kElsewhere && like_here;
     own.flags &= static_cast<uint8_t>(~(kConcluded | kUnconfirmed));
     if (purpose == RunPurpose::kTune) {
-      own.flags |= stale || gained ? kUnconfirmed : committed ? kConcluded : 0;
+      own.flags |= stale || may_hold ? kUnconfirmed : committed ? kConcluded : 0;
     }
     if (stale) {
       own.default_time = 0;  // it was another one's
@@ -268,7 +270,9 @@ void BoardTuner::begin_search(uint32_t fraction, uint32_t others) {
   run_.own_limit = least(so_far + share < share ? UINT32_MAX : so_far + share, run_.per_workload);
   searcher_.choose_kind(run_.own_limit == UINT32_MAX ? 0 : run_.own_limit);
   if ((note().flags & kUnconfirmed) != 0) {
-    run_.own_limit = so_far + (searcher_.visited(note().config) ? 0 : 1);
+    const bool kept = note().ratio_q15 == kWholeQ15;
+    const uint32_t own = searcher_.visited(note().config) ? 0 : 1;
+    run_.own_limit = so_far + (!kept ? own : note().known == Known::kElsewhere ? kHintsAgainstDefault : 0);
   }
 }
 
@@ -326,11 +330,14 @@ void BoardTuner::end_search() {
   }
 }
 
-// The default and an earlier winner are measured. Where that kept the default and is valid here, the default stays.
+// The default and an earlier winner are measured. Where the default was kept, it stays unless it is beaten now.
 void BoardTuner::confirm() {
+  if (default_works() && begin_rematch()) {
+    return;
+  }
   if (default_works() && note().ratio_q15 == kWholeQ15) {
     conclude(default_, default_ns(), default_ns());
-  } else if (!default_works() || !begin_rematch()) {
+  } else {
     search_anew();
   }
 }

@@ -35,6 +35,9 @@ inline constexpr uint32_t kFingerprintDecisive = kFingerprintTarget | kFingerpri
                                                  kFingerprintVector | kFingerprintDriver | kFingerprintPack;
 /// Fields that the devices of a class have in common: its target and vectors.
 inline constexpr uint32_t kFingerprintClass = kFingerprintTarget | kFingerprintVector;
+/// Of them those that make another device of it: there a default that was kept says nothing.
+inline constexpr uint32_t kFingerprintOtherDevice =
+    kFingerprintTarget | kFingerprintCoreType | kFingerprintThreads | kFingerprintVector;
 /// Fields whose difference leaves a winner in use, but its times are of another device: it wants to be confirmed. The
 /// copy rate is told only: that of one machine differs by more than 10 % from probe to probe.
 inline constexpr uint32_t kFingerprintConfirm =
