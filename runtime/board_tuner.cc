@@ -10,12 +10,11 @@ namespace {
 constexpr uint32_t kNoWorkload = UINT32_MAX;
 constexpr uint32_t kStopTicks = 1000000000u >> kTickShift;  // what a run that was stopped may still take
 constexpr uint32_t kPatience = 8;                           // failures of one kind in a row that end a workload;
-constexpr uint32_t kMorePatience = 32;        // where candidates did work: the failures are a corner of its space
-constexpr uint32_t kHintsAgainstDefault = 2;  // that it has to beat where another driver or pack kept it
-constexpr uint32_t kEarlyTrials = 2;          // each workload gets them before the large ones get all
-constexpr uint32_t kMostWeight = 1u << 19;    // in units of 4.096 us
-constexpr uint32_t kMostCount = 1u << 11;     // of occurrences: times a saturated time it fits 32 bits
-constexpr uint32_t kShareBits = 12;           // of a workload's share of what is left, as a fraction
+constexpr uint32_t kMorePatience = 32;      // where candidates did work: the failures are a corner of its space
+constexpr uint32_t kEarlyTrials = 2;        // each workload gets them before the large ones get all
+constexpr uint32_t kMostWeight = 1u << 19;  // in units of 4.096 us
+constexpr uint32_t kMostCount = 1u << 11;   // of occurrences: times a saturated time it fits 32 bits
+constexpr uint32_t kShareBits = 12;         // of a workload's share of what is left, as a fraction
 constexpr uint32_t kWhole = 1u << kShareBits;
 constexpr uint32_t kUnknownWeight = 1u << 8;  // of a workload whose default fails, as if it took a millisecond
 
@@ -270,10 +269,16 @@ void BoardTuner::begin_search(uint32_t fraction, uint32_t others) {
   run_.own_limit = least(so_far + share < share ? UINT32_MAX : so_far + share, run_.per_workload);
   searcher_.choose_kind(run_.own_limit == UINT32_MAX ? 0 : run_.own_limit);
   if ((note().flags & kUnconfirmed) != 0) {
-    const bool kept = note().ratio_q15 == kWholeQ15;
-    const uint32_t own = searcher_.visited(note().config) ? 0 : 1;
-    run_.own_limit = so_far + (!kept ? own : note().known == Known::kElsewhere ? kHintsAgainstDefault : 0);
+    run_.own_limit = so_far + trials_to_confirm();
   }
+}
+
+// Besides the default: an earlier winner, or what comes next to a default that another driver or pack kept.
+uint32_t BoardTuner::trials_to_confirm() const {
+  if (note().ratio_q15 != kWholeQ15) {
+    return searcher_.visited(note().config) ? 0 : 1;
+  }
+  return note().known == Known::kElsewhere ? kHintsAgainstDefault : 0;
 }
 
 uint32_t BoardTuner::reserved() const {

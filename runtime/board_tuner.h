@@ -112,6 +112,7 @@ class BoardTuner {
   uint32_t reserved() const;
   uint32_t spent_q8() const;
   void end_search();
+  uint32_t trials_to_confirm() const;
   void confirm();
   void search_anew();
   Status finish();

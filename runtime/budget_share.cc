@@ -70,10 +70,16 @@ bool Tuner::trials_left(const WorkloadState& state) const {
   return run_has && workload_has;
 }
 
+// Where another driver or pack kept the default, it has to beat what was next best there.
+bool Tuner::earlier_measured(const WorkloadState& state) const {
+  const bool hints = state.kept_elsewhere && !state.committed;
+  return hints ? state.trials + state.in_flight >= 1 + kHintsAgainstDefault
+               : state.searcher.visited(state.earlier_config);
+}
+
 // An earlier winner is measured before anything else, and alone.
 bool Tuner::searchable(const WorkloadState& state) const {
-  const bool waits = state.unconfirmed && state.searcher.visited(state.earlier_config);
-  return !waits && !state.searcher.exhausted() && trials_left(state);
+  return !(state.unconfirmed && earlier_measured(state)) && !state.searcher.exhausted() && trials_left(state);
 }
 
 // Where nothing is measured yet, arithmetic tells what weighs most.

@@ -124,6 +124,8 @@ class Lookup {
 /// What a winner takes of the default's time; at most kWholeQ15, where the default was kept.
 inline constexpr uint16_t kWholeQ15 = 1u << 15;
 uint16_t time_ratio_q15(uint32_t default_time, uint32_t tuned_time);
+/// Trials that a default which another driver or pack kept has to beat.
+inline constexpr uint32_t kHintsAgainstDefault = 2;
 /// An earlier result holds where three quarters of what it gained are gained again.
 inline bool still_gains(uint32_t earlier_q15, uint32_t now_q15) {
   return 4 * (kWholeQ15 - now_q15) >= 3 * (kWholeQ15 - earlier_q15);

@@ -122,10 +122,11 @@ void Tuner::settle(uint32_t workload) {
 bool Tuner::settle_earlier(uint32_t workload) {
   WorkloadState& state = states_[workload];
   if (state.in_flight != 0 || state.default_phase == DefaultPhase::kTodo ||
-      !state.searcher.visited(state.earlier_config)) {
+      !(earlier_measured(state) || state.searcher.exhausted())) {
     return false;
   }
-  if (state.earlier_q15 == kWholeQ15 && state.default_phase == DefaultPhase::kMeasured) {
+  const bool kept = state.earlier_q15 == kWholeQ15 && state.default_phase == DefaultPhase::kMeasured;
+  if (kept && !rematch_due(state)) {
     state.concluded = true;
     stop_workload(workload, StopReason::kConfirmed);
     conclude(workload, nullptr, state.default_ns, state.default_ns);

@@ -127,6 +127,10 @@ bool Tuner::same_device(uint32_t ordinal) const {
   return ordinal < 32 * 8 && (same_device_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
 }
 
+bool Tuner::like_here(uint32_t ordinal) const {
+  return ordinal < 32 * 8 && (like_here_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
+}
+
 bool Tuner::same_times(uint32_t ordinal) const {
   return ordinal < 32 * 8 && (same_times_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
 }
@@ -188,6 +192,7 @@ void Tuner::resume_commit(const CommitView& view) {
   const bool here = same_template && same_device(view.commit.fingerprint());
   if (same_template && (here || !state.committed)) {
     state.earlier_config = config;
+    state.kept_elsewhere = !here && like_here(view.commit.fingerprint()) && view.commit.kept_default() != 0;
     state.earlier_q15 = time_ratio_q15(compact_time(view.commit.default_ns()), compact_time(view.commit.tuned_ns()));
   }
   if (!here) {
@@ -225,11 +230,14 @@ void Tuner::quarantine(bool scanning) {
 void Tuner::resume(const FrameView& frame) {
   if (frame.type == FrameType::kFingerprint && read_fingerprint(frame, &last_fingerprint_).ok()) {
     const uint32_t fields = compare(last_fingerprint_, fingerprint_);
-    if (fingerprint_count_ < 32 * 8 && (fields & kFingerprintDecisive) == 0) {
+    if (fingerprint_count_ < 32 * 8) {
+      const uint32_t word = fingerprint_count_ / 32;
       const uint32_t bit = 1u << (fingerprint_count_ % 32);
-      same_device_[fingerprint_count_ / 32] |= bit;
-      const bool times = !options_.refresh || (fields & kFingerprintConfirm) == 0;
-      same_times_[fingerprint_count_ / 32] |= times ? bit : 0;
+      const bool same = (fields & kFingerprintDecisive) == 0;
+      const bool times = same && (!options_.refresh || (fields & kFingerprintConfirm) == 0);
+      same_device_[word] |= same ? bit : 0;
+      same_times_[word] |= times ? bit : 0;
+      like_here_[word] |= (fields & kFingerprintOtherDevice) == 0 ? bit : 0;
     }
     ++fingerprint_count_;
   } else if (frame.type == FrameType::kWorkload) {
@@ -310,8 +318,8 @@ void Tuner::reset_run_state() {
     WorkloadState& state = states_[i];
     const bool absent = state.default_phase == DefaultPhase::kAbsent;
     const bool left_alone = state.committed && (!options_.retune_committed || options_.refresh) && !state.stale;
-    const bool gained_elsewhere = !state.committed && state.earlier_q15 != kWholeQ15;
-    state.unconfirmed = options_.refresh && options_.commits && (state.stale || gained_elsewhere);
+    const bool may_hold = state.earlier_q15 != kWholeQ15 || state.kept_elsewhere;
+    state.unconfirmed = options_.refresh && options_.commits && (state.stale || (!state.committed && may_hold));
     if (state.unconfirmed) {
       state.searcher.hint(state.earlier_config);
     }

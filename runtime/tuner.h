@@ -75,6 +75,7 @@ struct WorkloadState {
   bool best_is_committed = false;    ///< best_config is what the history or an earlier rematch committed
   bool named = false;                ///< its workload frame is in the history
   bool concluded = false;            ///< the rematch is over, or none is due
+  bool kept_elsewhere = false;       ///< the default was kept by another driver or pack, on a device like this one
   bool stale = false;                ///< the commit's times are of another clock or memory
   bool unconfirmed = false;          ///< earlier_config is to be confirmed before anything is searched
   uint16_t earlier_q15 = kWholeQ15;  ///< time_ratio_q15 of what was committed elsewhere or at another clock
@@ -187,6 +188,7 @@ class Tuner {
   void keep_trial(WorkloadState& state, const Config& config, const TrialResult& trial);
   bool same_device(uint32_t ordinal) const;
   bool same_times(uint32_t ordinal) const;
+  bool like_here(uint32_t ordinal) const;
   void emit(TunerEvent::Kind kind, uint32_t workload, const Config* config, const TrialResult* trial);
 
   // trial_flow.cc: from proposal to record.
@@ -215,6 +217,7 @@ class Tuner {
   void drop(uint8_t slot);
   void settle(uint32_t workload);
   bool settle_earlier(uint32_t workload);
+  bool earlier_measured(const WorkloadState& state) const;
   bool searchable(const WorkloadState& state) const;
   void stop_workload(uint32_t workload, StopReason reason);
   bool advance();
@@ -299,6 +302,7 @@ class Tuner {
   Config intent_config_{};
   uint32_t same_device_[8] = {};  ///< bit per ordinal; those past the end count as another device
   uint32_t same_times_[8] = {};   ///< likewise; with options_.refresh times of another clock are another device's
+  uint32_t like_here_[8] = {};    ///< likewise; the driver or the pack may differ
   Fingerprint fingerprint_{};
   Fingerprint last_fingerprint_{};
 

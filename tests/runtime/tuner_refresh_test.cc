@@ -103,17 +103,25 @@ TEST_CASE("what no longer gains is searched again") {
   }
 }
 
-TEST_CASE("a default that was kept stays kept at another clock, and is searched again elsewhere") {
+TEST_CASE(
+    "a default that was kept stays kept at another clock, has to beat a few with another driver, and is searched again "
+    "on another core") {
   const OpenPack pack(many_workloads(kWorkloads, kFourKnobs));
   FirstRun first(pack, flat_device());
   SimTuning clock(pack, flat_device(), refreshing(), first.storage.storage(), of_clock(3));
   CHECK(clock.run(kBudget).ok());
   CHECK(clock.tuner.trials() == kWorkloads);
+  const Fingerprint driver_here = make_fingerprint(1, test_facts(), 1, 7, 0x1234, 1);
+  SimTuning driver(pack, flat_device(), refreshing(), first.storage.storage(), driver_here);
+  CHECK(driver.run(kBudget).ok());
+  CHECK(driver.tuner.trials() == 3 * kWorkloads);
   SimTuning core(pack, crashing_bowl_device(), refreshing(), first.storage.storage(), test_fingerprint(2));
   CHECK(core.run(kBudget).ok());
   for (uint32_t w = 0; w < kWorkloads; ++w) {
     CHECK(clock.tuner.state(w).kept_default);
     CHECK(clock.tuner.state(w).stop == StopReason::kConfirmed);
+    CHECK(driver.tuner.state(w).kept_default);
+    CHECK(driver.tuner.state(w).stop == StopReason::kConfirmed);
     CHECK_FALSE(core.tuner.state(w).kept_default);
   }
 }
