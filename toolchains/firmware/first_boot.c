@@ -122,11 +122,8 @@ OWN_FRAME static bool run(const first_boot_options* options, const temper_port* 
                            .core_type = board_core_type(),
                            .seed = options->seed};
   board_facts(&config.facts);
-<<<<<<< HEAD
   config.memories = board_memories(&config.memory_count);
-=======
   change_board(options, &config);
->>>>>>> e129bbd (temper tune --refresh; the firmware tells which fields differ and can stand in for a changed board)
   temper_context* t = NULL;
   if (!start(&config, &t)) {
     return false;

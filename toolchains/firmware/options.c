@@ -19,12 +19,9 @@ static const number_option kNumbers[] = {{"budget-ms", offsetof(first_boot_optio
                                          {"seed", offsetof(first_boot_options, seed)},
                                          {"dump", offsetof(first_boot_options, dump)},
                                          {"plain", offsetof(first_boot_options, plain)},
-<<<<<<< HEAD
                                          {"stack-of-kernels", offsetof(first_boot_options, stack_of_kernels)},
-=======
                                          {"next-clock-percent", offsetof(first_boot_options, next_clock_percent)},
                                          {"next-driver", offsetof(first_boot_options, next_driver)},
->>>>>>> e129bbd (temper tune --refresh; the firmware tells which fields differ and can stand in for a changed board)
                                          {"every", offsetof(first_boot_options, every)}};
 
 static bool is_word(const char* text, size_t length, const char* word) {

@@ -25,18 +25,12 @@ typedef struct first_boot_options {
   uint32_t budget_ms, trials, trials_per_workload, max_trials;
   uint32_t boots;  ///< the program ends in this one; those before it reset where the board can
   uint32_t seed;
-<<<<<<< HEAD
-  uint32_t dump;              ///< 0: the history is not printed
-  uint32_t plain;             ///< 0: the tuned kernels are not set beside plain loops
-  uint32_t stack_of_kernels;  ///< 0: the stack that is told is the one that everything but kernels took
-  uint32_t every;             ///< every_config tries each so many-th legal config; 0: the defaults alone
-=======
   uint32_t dump;                             ///< 0: the history is not printed
   uint32_t plain;                            ///< 0: the tuned kernels are not set beside plain loops
+  uint32_t stack_of_kernels;                 ///< 0: the stack that is told is the one that everything but kernels took
   uint32_t next_clock_percent, next_driver;  ///< a stand-in for a change of the board: its clock and its revision as
                                              ///< told from the second boot on; 0: as they are
-  uint32_t every;  ///< every_config tries each so many-th legal config; 0: the defaults alone
->>>>>>> e129bbd (temper tune --refresh; the firmware tells which fields differ and can stand in for a changed board)
+  uint32_t every;                            ///< every_config tries each so many-th legal config; 0: the defaults alone
 } first_boot_options;
 
 /// False, after a message, for a word that is not understood.
