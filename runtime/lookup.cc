@@ -110,8 +110,8 @@ void Lookup::offer_commit(const CommitView& view) {
   Config config;
   temper_miss legal = TEMPER_MISS_UNKNOWN_WORKLOAD;
   if (!unknown) {
-    legal = translate(pack, spaces_->select(index), commit.template_id(), commit.template_version(), view.knobs,
-                      &config);
+    legal =
+        translate(pack, spaces_->select(index), commit.template_id(), commit.template_version(), view.knobs, &config);
   }
   const temper_miss miss = same_device(ordinal) ? legal : TEMPER_MISS_FINGERPRINT;
   if (miss == TEMPER_MISS_NONE) {
@@ -156,7 +156,7 @@ Status Lookup::find(uint32_t workload, Config* config, temper_answer* answer) co
   answer->table = UINT32_MAX;
   answer->fingerprint_fields[TEMPER_SOURCE_HISTORY] = own.fingerprint_fields;
   temper_miss missed = static_cast<temper_miss>(own.miss);
-  if (missed == TEMPER_MISS_UNKNOWN_WORKLOAD && history_ != HistoryState::kWhole) {
+  if (missed == TEMPER_MISS_UNKNOWN_WORKLOAD && history_ != HistoryState::kIntact) {
     missed = history_ == HistoryState::kAbsent ? TEMPER_MISS_ABSENT : TEMPER_MISS_DAMAGED;
   }
   answer->missed[TEMPER_SOURCE_HISTORY] = missed;

@@ -81,7 +81,7 @@ class Lookup {
   /// Offers one scanned frame of the history; of several commits of a workload the last that is valid here counts.
   void offer(const FrameView& frame);
   /// There is a history; parts of it, or all, could not be read when damaged.
-  void set_history(bool damaged) { history_ = damaged ? HistoryState::kDamaged : HistoryState::kWhole; }
+  void set_history(bool damaged) { history_ = damaged ? HistoryState::kDamaged : HistoryState::kIntact; }
   /// A commit made in this run; or an older one that is valid here, made on a device that differs in `fields`.
   void record(uint32_t workload, const Config& config, uint64_t default_ns, uint64_t tuned_ns, uint32_t fields = 0);
 
@@ -106,7 +106,7 @@ class Lookup {
   void drop_fingerprints(uint32_t count) { fingerprints_seen_ -= count; }
 
  private:
-  enum class HistoryState : uint8_t { kAbsent, kWhole, kDamaged };
+  enum class HistoryState : uint8_t { kAbsent, kIntact, kDamaged };
   void offer_commit(const CommitView& view);
 
   WorkloadNote* notes_ = nullptr;  ///< by workload
