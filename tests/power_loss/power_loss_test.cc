@@ -99,10 +99,10 @@ TEST_CASE("a cut at any operation of a first boot that compacts loses no trial a
 
 TEST_CASE("a cut at any operation of a life with many compactions loses what the levels drop and nothing else") {
   const Extent brief{CutSpread::kAtRandom, 6, 1};
-  cut_all(3, {8192, 16, 1024}, Pressure::kHigh, brief, {}, kManyGenerations, 6);
-  cut_all(3, {8192, 16, 1024, true}, Pressure::kHigh, brief, {}, kManyGenerations, 6);
+  cut_all(3, {8192, 16, 1024}, Pressure::kHigh, brief, {}, kManyGenerations, 5);
+  cut_all(3, {8192, 16, 1024, true}, Pressure::kHigh, brief, {}, kManyGenerations, 5);
   cut_all(3, {8192, 4, 4096}, Pressure::kHigh, {CutSpread::kAtRandom, 30, 1}, {}, kManyGenerations, 4);
-  cut_all(3, {65536, 256, 4096, true}, Pressure::kHigh, brief, {}, kManyGenerations, 3);
+  cut_all(3, {65536, 256, 4096, true}, Pressure::kHigh, brief, {}, kManyGenerations, 2);
   cut_all(3, {9216, 32, 1024}, Pressure::kHigh, brief, {}, kManyGenerations, 6);  // an odd block
 }
 
