@@ -142,15 +142,16 @@ void CutPoints::recover(const Stage& stage, Situation cut, uint32_t depth) {
     check_quarantine(cut, torn.open_intents(), result, after, stage.device);
   }
   if (stage.kind == StageKind::kTune) {
-    // Two cuts may look like a variant that resets the device twice, which is left alone with all that it serves.
-    const bool completed = result.status == TEMPER_OK && result.committed == life_.workload_count();
-    check(cut.where, completed || cut.cuts >= 2 ? "" : "not completed");
+    check(cut.where, result.status == TEMPER_OK && result.committed == life_.workload_count() ? "" : "not completed");
     // A cut that quarantines an earlier winner makes a whole search of what was to be confirmed.
+    const bool quarantines = std::any_of(after.trials.begin(), after.trials.end(), [&](const ReadRecord& trial) {
+      return trial.device == stage.device && trial.outcome == TEMPER_OUTCOME_CRASHED;
+    });
     const uint32_t whole = life_.workload_count() * stage.trials;
-    const uint32_t most = reference_trials_ > whole ? reference_trials_ : whole;
+    const uint32_t most = quarantines ? std::max(reference_trials_, whole) : reference_trials_;
     check(cut.where, cut.stage_trials + result.trials <= most + cut.cuts
                          ? ""
-                         : "more trials than a whole search: " + std::to_string(cut.stage_trials + result.trials));
+                         : "more trials than without a cut: " + std::to_string(cut.stage_trials + result.trials));
     if (steady) {
       check_second_boot(stage, flash.image(), cut.where);
     }

@@ -56,7 +56,12 @@ constexpr temper_kernel kKernels[] = {kernel};
 TestPack life_pack(uint32_t workload_count) {
   TestPack pack = plain_pack({up_to(kValues), up_to(kValues)});
   pack.templates[0].dim_count = 1;
-  pack.variants = {{0, {}, 0}};
+  // Several variants: one that two cuts in a row make suspect is left alone, and others serve the workload.
+  pack.templates[0].knobs[0].kind = KnobKind::kCompile;
+  pack.variants.clear();
+  for (uint16_t value = 1; value <= kValues; ++value) {
+    pack.variants.push_back({0, {value}, 0});
+  }
   const float right = 1.0f;
   TestWorkload workload = pack.workloads[0];
   pack.workloads.clear();
