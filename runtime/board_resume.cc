@@ -47,8 +47,8 @@ void BoardTuner::load_trial(const FrameView& frame) {
   intent_open_ = intent_open_ && !(config == candidate_);
   const temper_outcome outcome = static_cast<temper_outcome>(view.trial.outcome());
   const uint32_t median_ns = saturated_ns(view.trial.median_ns());
-  const bool timed = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
-  if (!(timed ? lookup_->same_times(view.trial.fingerprint()) : lookup_->same_device(view.trial.fingerprint()))) {
+  if (!(has_time(outcome) ? lookup_->same_times(view.trial.fingerprint())
+                          : lookup_->same_device(view.trial.fingerprint()))) {
     if (outcome == TEMPER_OUTCOME_OK) {
       searcher_.hint(config, median_ns);
     }

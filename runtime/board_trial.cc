@@ -162,8 +162,7 @@ void BoardTuner::fail(temper_outcome outcome) {
 
 // Ends the trial of candidate_, whatever became of it.
 void BoardTuner::record(temper_outcome outcome) {
-  const bool timed =
-      run_.activity == Activity::kTiming && (outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW);
+  const bool timed = run_.activity == Activity::kTiming && has_time(outcome);
   release();
   const uint32_t cost = elapsed() - run_.candidate_began;
   run_.trial_cost = cost > run_.trial_cost ? cost : run_.trial_cost - (run_.trial_cost - cost) / 4;

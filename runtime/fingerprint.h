@@ -35,13 +35,13 @@ inline constexpr uint32_t kFingerprintDecisive = kFingerprintTarget | kFingerpri
                                                  kFingerprintVector | kFingerprintDriver | kFingerprintPack;
 /// Fields that the devices of a class have in common: its target and vectors.
 inline constexpr uint32_t kFingerprintClass = kFingerprintTarget | kFingerprintVector;
-/// Of them those that make another device of it: there a default that was kept says nothing.
-inline constexpr uint32_t kFingerprintOtherDevice =
-    kFingerprintTarget | kFingerprintCoreType | kFingerprintThreads | kFingerprintVector;
+/// Of the decisive ones those that make another device of it: there a default that was kept says nothing.
+inline constexpr uint32_t kFingerprintOtherDevice = kFingerprintClass | kFingerprintCoreType | kFingerprintThreads;
 /// Fields whose difference leaves a winner in use, but its times are of another device: it wants to be confirmed. The
 /// copy rate is told only: that of one machine differs by more than 10 % from probe to probe.
 inline constexpr uint32_t kFingerprintConfirm =
     kFingerprintCores | kFingerprintCaches | kFingerprintClock | kFingerprintClockPolicy | kFingerprintMemories;
+
 Fingerprint make_fingerprint(uint64_t target_hash, const temper_facts& facts, uint32_t core_type, uint32_t driver,
                              uint32_t pack_hash, uint16_t feature_version);
 

@@ -100,7 +100,7 @@ void Searcher::observe(const Config& config, temper_outcome outcome, uint64_t ti
   ++trial_count_;
   visit(config);
   suspects_.observe(space_->find_variant(config), outcome);
-  const bool valid = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
+  const bool valid = has_time(outcome);
   failed_in_a_row_ = valid ? 0 : outcome == last_outcome_ ? failed_in_a_row_ + 1 : 1;
   last_outcome_ = outcome;
   if (learned_ != nullptr) {

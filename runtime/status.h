@@ -1,4 +1,5 @@
-// C++ face of temper_status: [[nodiscard]], for everything in the device core and the host folders.
+// C++ face of temper_status: [[nodiscard]], for everything in the device core and the host folders; and what outcomes
+// mean.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +20,10 @@ class [[nodiscard]] Status {
  private:
   uint32_t code_ = TEMPER_OK;  // as wide as a register: callers need not extend what is returned
 };
+
+/// Whether a trial that ended so was timed; of one that was too slow a lower bound is known.
+inline bool has_time(temper_outcome outcome) {
+  return outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
+}
 
 }  // namespace temper

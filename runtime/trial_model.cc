@@ -54,7 +54,7 @@ int32_t TrialModel::adjust(const Space& space, const Config& config, int32_t pre
 
 void TrialModel::learn(const Space& space, const Config& config, temper_outcome outcome, int32_t predicted_q8,
                        uint64_t time_ns) {
-  const bool valid = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
+  const bool valid = has_time(outcome);
   learn_validity(space, config, valid);
   if (valid && time_ns != 0) {
     learn_time(space, config, predicted_q8, time_ns, outcome == TEMPER_OUTCOME_TOO_SLOW);

@@ -43,7 +43,7 @@ void Tuner::record(uint8_t index, temper_outcome outcome) {
   ++state.trials;
   ++trials_;
   ++state.outcomes[outcome];
-  const bool timed = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
+  const bool timed = has_time(outcome);
   const LongMeasurement& measured = measurement_;
   const TrialResult trial{outcome,
                           timed ? measured.median_ns() : 0,
@@ -125,18 +125,18 @@ bool Tuner::settle_earlier(uint32_t workload) {
       !(earlier_measured(state) || state.searcher.exhausted())) {
     return false;
   }
-  const bool kept = state.earlier_q15 == kWholeQ15 && state.default_phase == DefaultPhase::kMeasured;
-  if (kept && !rematch_due(state)) {
+  const bool due = rematch_due(state);
+  if (!due && state.earlier_q15 == kWholeQ15 && state.default_phase == DefaultPhase::kMeasured) {
     state.concluded = true;
     stop_workload(workload, StopReason::kConfirmed);
     conclude(workload, nullptr, state.default_ns, state.default_ns);
     return true;
   }
-  state.unconfirmed = rematch_due(state);
-  if (state.unconfirmed) {
+  state.unconfirmed = due;
+  if (due) {
     stop_workload(workload, StopReason::kConfirmed);
   }
-  return state.unconfirmed;
+  return due;
 }
 
 void Tuner::stop_workload(uint32_t workload, StopReason reason) {

@@ -123,16 +123,14 @@ uint32_t Tuner::find_workload(uint64_t key) const {
   return kNoWorkload;
 }
 
-bool Tuner::same_device(uint32_t ordinal) const {
-  return ordinal < 32 * 8 && (same_device_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
+// Whether this fingerprint frame of the history differs from this device's in none of these fields.
+bool Tuner::agrees(uint32_t ordinal, uint32_t fields) const {
+  return ordinal < fingerprint_count_ && ordinal < kMaxFingerprints && (differs_[ordinal] & fields) == 0;
 }
 
-bool Tuner::like_here(uint32_t ordinal) const {
-  return ordinal < 32 * 8 && (like_here_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
-}
-
+// With options_.refresh times of another clock are another device's.
 bool Tuner::same_times(uint32_t ordinal) const {
-  return ordinal < 32 * 8 && (same_times_[ordinal / 32] >> (ordinal % 32) & 1u) != 0;
+  return agrees(ordinal, kFingerprintDecisive | (options_.refresh ? kFingerprintConfirm : 0u));
 }
 
 // The workload with this key, when the knobs mean a config that is legal here; else kNoWorkload.
@@ -155,9 +153,9 @@ void Tuner::resume_trial(const TrialView& view) {
   WorkloadState& state = states_[index];
   const TemplateView& space = state.space->view();
   const temper_outcome outcome = static_cast<temper_outcome>(view.trial.outcome());
-  const bool timed = outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
-  const bool same = (timed ? same_times(view.trial.fingerprint()) : same_device(view.trial.fingerprint())) &&
-                    view.trial.template_id() == space.id && view.trial.template_version() == space.version;
+  const bool same =
+      (has_time(outcome) ? same_times(view.trial.fingerprint()) : same_device(view.trial.fingerprint())) &&
+      view.trial.template_id() == space.id && view.trial.template_version() == space.version;
   if (!same) {
     if (outcome == TEMPER_OUTCOME_OK) {
       state.searcher.hint(config, view.trial.median_ns());
@@ -192,7 +190,8 @@ void Tuner::resume_commit(const CommitView& view) {
   const bool here = same_template && same_device(view.commit.fingerprint());
   if (same_template && (here || !state.committed)) {
     state.earlier_config = config;
-    state.kept_elsewhere = !here && like_here(view.commit.fingerprint()) && view.commit.kept_default() != 0;
+    state.kept_elsewhere =
+        !here && agrees(view.commit.fingerprint(), kFingerprintOtherDevice) && view.commit.kept_default() != 0;
     state.earlier_q15 = time_ratio_q15(compact_time(view.commit.default_ns()), compact_time(view.commit.tuned_ns()));
   }
   if (!here) {
@@ -229,15 +228,8 @@ void Tuner::quarantine(bool scanning) {
 
 void Tuner::resume(const FrameView& frame) {
   if (frame.type == FrameType::kFingerprint && read_fingerprint(frame, &last_fingerprint_).ok()) {
-    const uint32_t fields = compare(last_fingerprint_, fingerprint_);
-    if (fingerprint_count_ < 32 * 8) {
-      const uint32_t word = fingerprint_count_ / 32;
-      const uint32_t bit = 1u << (fingerprint_count_ % 32);
-      const bool same = (fields & kFingerprintDecisive) == 0;
-      const bool times = same && (!options_.refresh || (fields & kFingerprintConfirm) == 0);
-      same_device_[word] |= same ? bit : 0;
-      same_times_[word] |= times ? bit : 0;
-      like_here_[word] |= (fields & kFingerprintOtherDevice) == 0 ? bit : 0;
+    if (fingerprint_count_ < kMaxFingerprints) {
+      differs_[fingerprint_count_] = static_cast<uint16_t>(compare(last_fingerprint_, fingerprint_));
     }
     ++fingerprint_count_;
   } else if (frame.type == FrameType::kWorkload) {

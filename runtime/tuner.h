@@ -15,6 +15,7 @@
 namespace temper {
 
 inline constexpr uint32_t kMaxSlots = 8;
+inline constexpr uint32_t kMaxFingerprints = 256;  ///< of a history that are told apart
 
 struct TunerOptions {
   SearcherKind searcher = SearcherKind::kAuto;
@@ -186,9 +187,9 @@ class Tuner {
   bool write_frames(WorkloadState& state);
   void check_storage();
   void keep_trial(WorkloadState& state, const Config& config, const TrialResult& trial);
-  bool same_device(uint32_t ordinal) const;
+  bool agrees(uint32_t ordinal, uint32_t fields) const;
+  bool same_device(uint32_t ordinal) const { return agrees(ordinal, kFingerprintDecisive); }
   bool same_times(uint32_t ordinal) const;
-  bool like_here(uint32_t ordinal) const;
   void emit(TunerEvent::Kind kind, uint32_t workload, const Config* config, const TrialResult* trial);
 
   // trial_flow.cc: from proposal to record.
@@ -300,9 +301,7 @@ class Tuner {
   bool intent_open_ = false;
   uint32_t intent_workload_ = 0;
   Config intent_config_{};
-  uint32_t same_device_[8] = {};  ///< bit per ordinal; those past the end count as another device
-  uint32_t same_times_[8] = {};   ///< likewise; with options_.refresh times of another clock are another device's
-  uint32_t like_here_[8] = {};    ///< likewise; the driver or the pack may differ
+  uint16_t differs_[kMaxFingerprints] = {};  ///< fields, by ordinal; those past the end count as another device
   Fingerprint fingerprint_{};
   Fingerprint last_fingerprint_{};
 

@@ -13,18 +13,12 @@ namespace {
 constexpr temper_budget kBudget{3600 * kSecond, 0, 60};
 constexpr uint32_t kWorkloads = 3;
 
-SimOptions board_device(uint64_t seed = 1) {
-  SimOptions sim = crashing_bowl_device(seed);
+SimOptions on_board(SimOptions sim) {
   sim.synchronous = true;
   return sim;
 }
 
-/// The same landscape, everything at a third of the speed.
-SimOptions slower_device() {
-  SimOptions sim = board_device(2);
-  sim.time_ns = [](uint32_t workload, const Config& config) { return 3 * bowl(workload, config); };
-  return sim;
-}
+SimOptions board_device(uint64_t seed = 1) { return on_board(crashing_bowl_device(seed)); }
 
 /// Another landscape: what was best is slower than the default.
 SimOptions other_device() {
@@ -77,7 +71,7 @@ TEST_CASE("what holds on another clock is confirmed by two trials and a rematch,
   const OpenPack pack(many_workloads(kWorkloads, kFourKnobs));
   FirstBoot first(pack);
   {
-    SimBoard board(pack, slower_device(), first.on_clock(3));
+    SimBoard board(pack, on_board(slower_device()), first.on_clock(3));
     for (uint32_t w = 0; w < kWorkloads; ++w) {
       CHECK(board.lookup.note(w).fingerprint_fields == kFingerprintClock);
       CHECK(board.commit(w) == first.winner[w]);  // in use until it is confirmed
@@ -91,7 +85,7 @@ TEST_CASE("what holds on another clock is confirmed by two trials and a rematch,
       CHECK(board.default_ns(w) > 2 * 3 * 100000);
     }
   }
-  SimBoard next(pack, slower_device(), first.on_clock(3));
+  SimBoard next(pack, on_board(slower_device()), first.on_clock(3));
   CHECK(next.run(kBudget).ok());
   CHECK(next.tried.empty());
 }
@@ -107,12 +101,12 @@ TEST_CASE("times of another clock are not compared with this one's") {
     CHECK(board.run_trials(30) == TEMPER_MORE);
   }
   options.facts.value[TEMPER_FACT_CLOCK_KHZ] *= 3;
-  SimBoard board(pack, slower_device(), options);
+  SimBoard board(pack, on_board(slower_device()), options);
   CHECK(board.run({3600 * kSecond, 0, 12}).ok());
   CHECK(board.tried.size() == 12);
   CHECK(is_default(board.tried[0].config));
   REQUIRE(board.committed(0));
-  CHECK(slower_device().time_ns(0, board.commit(0)) < board.default_ns(0));
+  CHECK(on_board(slower_device()).time_ns(0, board.commit(0)) < board.default_ns(0));
 }
 
 TEST_CASE("a default that was kept is confirmed with few trials") {
@@ -120,9 +114,7 @@ TEST_CASE("a default that was kept is confirmed with few trials") {
   RamStorage storage(1 << 20, 1, 0);
   BoardOptions options;
   options.storage = storage.storage();
-  SimOptions flat = board_device();
-  flat.fate = [](uint32_t, const Config&) { return SimFate::kOk; };
-  flat.time_ns = [](uint32_t, const Config& config) { return is_default(config) ? 1e5 : 2e5; };
+  const SimOptions flat = on_board(flat_device());
   {
     SimBoard board(pack, flat, options);
     CHECK(board.run(kBudget).ok());
@@ -185,7 +177,7 @@ TEST_CASE("an old winner that is wrong or crashes here is not used") {
   SUBCASE("wrong") { fate = SimFate::kWrongResult; }
   SUBCASE("crashes") { fate = SimFate::kCrashes; }
   SUBCASE("hangs") { fate = SimFate::kHangs; }
-  SimOptions sim = slower_device();
+  SimOptions sim = on_board(slower_device());
   sim.fate = [&first, fate](uint32_t workload, const Config& config) {
     return config == first.winner[workload] ? fate : SimFate::kOk;
   };
@@ -204,7 +196,7 @@ TEST_CASE("a refresh that is cut short anywhere falls back to what was, and goes
     CAPTURE(cut);
     FirstBoot first(pack);
     const bool same = cut % 2 == 0;
-    const SimOptions sim = same ? slower_device() : other_device();
+    const SimOptions sim = same ? on_board(slower_device()) : other_device();
     {
       SimBoard board(pack, sim, first.on_clock(3));
       REQUIRE(board.start(kBudget).ok());
@@ -230,7 +222,7 @@ TEST_CASE("a budget too short to confirm leaves the old winner in use") {
   const OpenPack pack(many_workloads(kWorkloads, kFourKnobs));
   FirstBoot first(pack);
   for (const uint64_t ms : {0, 1, 2, 5}) {
-    SimBoard board(pack, slower_device(), first.on_clock(3));
+    SimBoard board(pack, on_board(slower_device()), first.on_clock(3));
     (void)board.run({ms * kMillisecond, 0, 0});
     for (uint32_t w = 0; w < kWorkloads; ++w) {
       CHECK(board.commit(w) == first.winner[w]);

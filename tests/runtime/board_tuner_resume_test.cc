@@ -81,8 +81,8 @@ TEST_CASE("results of another device are hints: tried first, never believed") {
   CHECK(first.run({3600 * kSecond, 80, 0}).ok());
   BoardOptions elsewhere = on(storage);
   elsewhere.target = 2;
-  SimOptions other = board_device();
-  other.time_ns = [](uint32_t, const Config& config) { return is_default(config) ? 1e5 : 2e5; };
+  SimOptions other = flat_device();
+  other.synchronous = true;
   SimBoard second(pack, other, elsewhere);
   CHECK(!second.committed(0));
   CHECK(second.run({3600 * kSecond, 12, 0}).ok());

@@ -47,6 +47,20 @@ inline SimOptions crashing_bowl_device(uint64_t seed = 1) {
   return sim;
 }
 
+/// The same landscape, everything at a third of the speed.
+inline SimOptions slower_device() {
+  SimOptions sim = crashing_bowl_device(2);
+  sim.time_ns = [](uint32_t workload, const Config& config) { return 3 * bowl(workload, config); };
+  return sim;
+}
+
+/// Another landscape, where nothing beats the default.
+inline SimOptions flat_device() {
+  SimOptions sim = bowl_device(3);
+  sim.time_ns = [](uint32_t, const Config& config) { return is_default(config) ? 1e5 : 2e5; };
+  return sim;
+}
+
 /// What a run's budget has to cope with.
 struct TryingDevice {
   const char* name;

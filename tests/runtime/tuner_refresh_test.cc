@@ -17,20 +17,6 @@ TunerOptions refreshing() {
   return options;
 }
 
-/// The same landscape, everything at a third of the speed.
-SimOptions slower_device() {
-  SimOptions sim = crashing_bowl_device(2);
-  sim.time_ns = [](uint32_t workload, const Config& config) { return 3 * bowl(workload, config); };
-  return sim;
-}
-
-/// Another landscape, where the default is best.
-SimOptions flat_device() {
-  SimOptions sim = crashing_bowl_device(3);
-  sim.time_ns = [](uint32_t, const Config& config) { return is_default(config) ? 1e5 : 2e5; };
-  return sim;
-}
-
 Fingerprint of_clock(int32_t times) {
   temper_facts facts = test_facts();
   facts.value[TEMPER_FACT_CLOCK_KHZ] *= times;
