@@ -1,19 +1,3 @@
-#include "toolchains/boards/cortex_m/cortex_m.h"
+#include "toolchains/boards/mps2-an500/mps2_an500.h"
 
-const cortex_m_board_data cortex_m_board = {.name = "mps2-an500",
-                                            .facts = {{[TEMPER_FACT_VECTOR_LANES] = 1,
-                                                       [TEMPER_FACT_VECTOR_REGISTERS] = 32,
-                                                       [TEMPER_FACT_L1D_BYTES] = 16384,
-                                                       [TEMPER_FACT_CORES] = 1,
-                                                       [TEMPER_FACT_THREADS] = 1,
-                                                       [TEMPER_FACT_CLOCK_KHZ] = 25000,
-                                                       [TEMPER_FACT_COPY_MB_S] = 50,
-                                                       [TEMPER_FACT_FMA_LATENCY] = 3,
-                                                       [TEMPER_FACT_FMA_PER_CYCLE] = 1,
-                                                       [TEMPER_FACT_MEMORIES] = 1}},
-                                            .clock_hz = 25000000,
-                                            .ns_per_tick = 40,
-                                            .ns_per_tick_shift = 0,
-                                            .watchdog = (volatile uint32_t*)0x40008000u,
-                                            .watchdog_hz = 25000000,
-                                            .ns_per_instruction = 32};
+const cortex_m_board_data cortex_m_board = MPS2_AN500("mps2-an500", NULL, 0);
