@@ -26,4 +26,10 @@ inline bool has_time(temper_outcome outcome) {
   return outcome == TEMPER_OUTCOME_OK || outcome == TEMPER_OUTCOME_TOO_SLOW;
 }
 
+/// Whether the config of a trial that ended so is not tried again; a default that works otherwise is.
+inline bool is_failure(temper_outcome outcome) {
+  return outcome == TEMPER_OUTCOME_WRONG_RESULT || outcome == TEMPER_OUTCOME_CRASHED ||
+         outcome == TEMPER_OUTCOME_TIMEOUT;
+}
+
 }  // namespace temper

@@ -41,7 +41,7 @@ std::map<TallyKey, Tally> tally(const HistoryRecords& records) {
       }
       ++to.trials;
       ++to.outcomes[view.trial.outcome()];
-      if (view.trial.outcome() >= TEMPER_OUTCOME_WRONG_RESULT && view.trial.outcome() <= TEMPER_OUTCOME_TIMEOUT) {
+      if (is_failure(static_cast<temper_outcome>(view.trial.outcome()))) {
         to.failed.push_back(&record);
       }
       to.best_ns = median_ns != 0 && (to.best_ns == 0 || median_ns < to.best_ns) ? median_ns : to.best_ns;

@@ -169,12 +169,9 @@ void TuningRun::on_event(const TunerEvent& event) {
   if (event.kind == TunerEvent::Kind::kCommit) {
     committed_now_.insert(event.workload);
   }
-  const temper_outcome outcome = event.trial.outcome;
-  if (event.kind == TunerEvent::Kind::kTrial &&
-      (outcome == TEMPER_OUTCOME_CRASHED || outcome == TEMPER_OUTCOME_TIMEOUT ||
-       outcome == TEMPER_OUTCOME_WRONG_RESULT)) {
+  if (event.kind == TunerEvent::Kind::kTrial && is_failure(event.trial.outcome)) {
     quarantined_[event.workload].push_back(
-        {config_values(*tuner_.state(event.workload).space, *event.config), outcome});
+        {config_values(*tuner_.state(event.workload).space, *event.config), event.trial.outcome});
   }
   if (event.kind == TunerEvent::Kind::kStorageLost && history_file_.warning.empty()) {
     const std::string& lost = history_file_.journal.empty() ? history_file_.path : history_file_.journal;
