@@ -5,8 +5,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tools/history_journal.h"
-
 namespace temper {
 namespace {
 

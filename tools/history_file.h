@@ -3,13 +3,13 @@
 // memory, with one warning: tuning goes on. To read one, see tools/history_source.h.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "schedules/result.h"
 #include "temper/port_linux.h"
+#include "tools/history_journal.h"
 #include "tools/history_source.h"
 
 namespace temper {
@@ -20,7 +20,7 @@ struct HistoryFile {
   std::vector<std::string> notes;      ///< sentences for the user: what other processes have to do with it
   std::string journal;                 ///< path of the journal that takes what is new; empty: the history itself does
   std::optional<HistorySource> known;  ///< with a journal: what was known before it, in the place of what `file` holds
-  std::unique_ptr<temper_linux_file, void (*)(temper_linux_file*)> file{nullptr, temper_linux_file_close};
+  LinuxFile file{nullptr, temper_linux_file_close};
 
   /// What is appended to. nullptr: there is none, or it is kept in memory only.
   const temper_storage* storage() const { return file ? temper_linux_file_storage(file.get()) : nullptr; }

@@ -11,10 +11,11 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "tools/history_merge.h"
 #include "tools/history_records.h"
-#include "tools/memory_storage.h"
+#include "tools/whole_file.h"
 
 namespace temper {
 namespace {
@@ -23,20 +24,12 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kEnding = ".journal";
 constexpr uint32_t kMostJournals = 10000;
-/// Where format::Trial and format::Commit keep the ordinal; read_records left 0 there.
-constexpr size_t kOrdinalAt = 28;
 /// A reader on a board knows so many of the last fingerprints (kKnownFingerprints of runtime/lookup.h is 16).
 constexpr size_t kRecentFingerprints = 8;
 
 using Bytes = std::vector<uint8_t>;
 /// A record as it is compared: its fingerprint's bytes, then its payload.
 using RecordKey = std::pair<std::string, Bytes>;
-
-fs::path named_file(const std::string& path) {
-  std::error_code ignored;
-  const fs::path named = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
-  return named.empty() ? fs::path(path) : named;
-}
 
 /// N of FILE.N.journal; nothing for any other name.
 std::optional<uint32_t> number_of(const std::string& name, const std::string& history) {
@@ -51,8 +44,8 @@ std::optional<uint32_t> number_of(const std::string& name, const std::string& hi
   return error == std::errc() && end == last ? std::optional(number) : std::nullopt;
 }
 
-std::string journal_path(const fs::path& history, uint32_t number) {
-  return history.string() + "." + std::to_string(number) + std::string(kEnding);
+std::string journal_path(const std::string& history, uint32_t number) {
+  return history + "." + std::to_string(number) + std::string(kEnding);
 }
 
 /// Whether somebody appends to the file now. Holds its lock for a moment, which temper_linux_file_open waits for.
@@ -125,7 +118,7 @@ class Joiner {
     count(main, main.trials, &trials_);
     count(main, main.commits, &commits_);
     for (const auto& [key, named] : main.workloads) {
-      names_.insert({key, true});
+      names_.insert(key);
     }
   }
 
@@ -135,7 +128,7 @@ class Joiner {
   void join(const HistoryRecords& journal, JoinReport* report) {
     close_intent(report);
     for (const auto& [key, named] : journal.workloads) {
-      if (names_.insert({key, true}).second) {
+      if (names_.insert(key).second) {
         const format::WorkloadName head(key, named.flops, named.count, static_cast<uint16_t>(named.name.size()), 0);
         to_.append(FrameType::kWorkload, &head, sizeof head, named.name.data(), named.name.size());
       }
@@ -186,8 +179,8 @@ class Joiner {
       ++ordinals_;
     }
     Bytes payload = record.payload;
-    payload[kOrdinalAt] = static_cast<uint8_t>(at->second & 0xFF);
-    payload[kOrdinalAt + 1] = static_cast<uint8_t>(at->second >> 8 & 0xFF);
+    payload[kFingerprintInResult] = static_cast<uint8_t>(at->second & 0xFF);
+    payload[kFingerprintInResult + 1] = static_cast<uint8_t>(at->second >> 8 & 0xFF);
     to_.append(type, payload.data(), payload.size());
   }
 
@@ -196,7 +189,7 @@ class Joiner {
   std::map<std::string, size_t> known_;  ///< fingerprint -> ordinal
   size_t ordinals_ = 0;
   Counts trials_, commits_;
-  std::map<uint64_t, bool> names_;
+  std::set<uint64_t> names_;  ///< of workloads
   bool intent_closed_ = false;
 };
 
@@ -278,25 +271,26 @@ Result<HistorySource> joined_source(HistorySource history, HistoryRecords record
 }  // namespace
 
 std::vector<std::string> journal_paths(const std::string& history) {
-  const fs::path named = named_file(history);
+  const std::string path = named_file(history);
+  const fs::path named = path;
   const fs::path folder = named.has_parent_path() ? named.parent_path() : fs::path(".");
   const std::string name = named.filename().string();
   std::map<uint32_t, std::string> found;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (const std::optional<uint32_t> number = number_of(at->path().filename().string(), name)) {
-      found[*number] = journal_path(named, *number);
+      found[*number] = journal_path(path, *number);
     }
   }
   std::vector<std::string> paths;
-  for (auto& [number, path] : found) {
-    paths.push_back(std::move(path));
+  for (auto& [number, journal] : found) {
+    paths.push_back(std::move(journal));
   }
   return paths;
 }
 
 Result<Journal> create_journal(const std::string& history, const HistorySource& known) {
-  const fs::path named = named_file(history);
+  const std::string named = named_file(history);
   for (uint32_t number = 1; number <= kMostJournals; ++number) {
     Journal journal;
     journal.path = journal_path(named, number);

@@ -15,9 +15,6 @@ namespace temper {
 
 using LinuxFile = std::unique_ptr<temper_linux_file, void (*)(temper_linux_file*)>;
 
-/// A history of a thousand trials takes some 100 KB; this is a bound against run-away growth, not a wish.
-inline constexpr uint32_t kHistoryCapacityBytes = 1u << 30;
-
 /// Those that lie beside the history, by their numbers. A link counts as the file that it names.
 std::vector<std::string> journal_paths(const std::string& history);
 

@@ -12,8 +12,6 @@
 namespace temper {
 namespace {
 
-// Where format::Trial and format::Commit keep the ordinal; read_records left 0 there.
-constexpr size_t kOrdinalAt = 28;
 constexpr size_t kMostFingerprints = UINT16_MAX;
 
 // Texts are compared by their bytes; that of fingerprints is sizeof(Fingerprint) long.
@@ -134,8 +132,8 @@ class HistoryWriter {
 
   void record(FrameType type, Payload payload) {
     const size_t ordinal = fingerprints_ - 1;
-    payload[kOrdinalAt] = static_cast<char>(ordinal & 0xFF);
-    payload[kOrdinalAt + 1] = static_cast<char>(ordinal >> 8 & 0xFF);
+    payload[kFingerprintInResult] = static_cast<char>(ordinal & 0xFF);
+    payload[kFingerprintInResult + 1] = static_cast<char>(ordinal >> 8 & 0xFF);
     append(type, payload.data(), payload.size(), nullptr, 0);
   }
 

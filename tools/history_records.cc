@@ -7,13 +7,9 @@
 namespace temper {
 namespace {
 
-// Where format::Trial and format::Commit keep the ordinal; their layout is persisted (runtime/records.cc).
-constexpr size_t kOrdinalInTrial = 28;
-constexpr size_t kOrdinalInCommit = 28;
-
-std::vector<uint8_t> payload_with_ordinal_0(const FrameView& frame, size_t ordinal_at) {
+std::vector<uint8_t> payload_with_ordinal_0(const FrameView& frame) {
   std::vector<uint8_t> payload(frame.payload.begin(), frame.payload.end());
-  payload[ordinal_at] = payload[ordinal_at + 1] = 0;
+  payload[kFingerprintInResult] = payload[kFingerprintInResult + 1] = 0;
   return payload;
 }
 
@@ -159,7 +155,7 @@ class RecordReader {
     if (view.trial.is_default() != 0) {
       defaults_[view.trial.workload()].assign(view.knobs.begin(), view.knobs.end());
     }
-    out_.trials.push_back({*fingerprint, payload_with_ordinal_0(frame, kOrdinalInTrial)});
+    out_.trials.push_back({*fingerprint, payload_with_ordinal_0(frame)});
     return true;
   }
 
@@ -174,7 +170,7 @@ class RecordReader {
       ++out_.orphans;
       return true;
     }
-    out_.commits.push_back({*fingerprint, payload_with_ordinal_0(frame, kOrdinalInCommit)});
+    out_.commits.push_back({*fingerprint, payload_with_ordinal_0(frame)});
     return true;
   }
 

@@ -16,6 +16,9 @@ namespace temper {
 
 enum class HistoryForm : uint8_t { kFile, kConsoleLog, kFlashImage };
 
+/// A history of a thousand trials takes some 100 KB; this is a bound against run-away growth, not a wish.
+inline constexpr uint32_t kHistoryCapacityBytes = 1u << 30;
+
 /// What was lost in the parts of a source that was joined of several (tools/history_journal.h).
 struct JoinLosses {
   uint32_t damaged_bytes = 0, lost_frames = 0, unreadable = 0, orphans = 0;

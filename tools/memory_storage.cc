@@ -2,11 +2,10 @@
 
 #include <cstring>
 
+#include "tools/history_source.h"
+
 namespace temper {
 namespace {
-
-/// As large as history files may grow (tools/history_file.cc).
-constexpr uint32_t kCapacityBytes = 1u << 30;
 
 temper_status refuse_program(void*, uint32_t, const void*, uint32_t) { return TEMPER_STORAGE_ERROR; }
 
@@ -27,7 +26,7 @@ temper_status MemoryStorage::read_bytes(void* self, uint32_t offset, void* to, u
 MemoryStorage::MemoryStorage(std::vector<uint8_t> bytes, Manners manners) : bytes_(std::move(bytes)) {
   const bool flash = manners == Manners::kReadOnlyFlash;
   storage_.self = this;
-  storage_.size_bytes = flash ? static_cast<uint32_t>(bytes_.size()) : kCapacityBytes;
+  storage_.size_bytes = flash ? static_cast<uint32_t>(bytes_.size()) : kHistoryCapacityBytes;
   storage_.program_bytes = 1;
   storage_.erase_bytes = flash ? 1 : 0;
   storage_.read = read_bytes;

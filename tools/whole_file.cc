@@ -82,13 +82,6 @@ int write_in_place(const std::string& path, std::string_view bytes) {
   return ::close(fd) != 0 && error == 0 ? errno : error;
 }
 
-/// Where a file renamed to `path` has to be written: a link stays one.
-std::string named_file(const std::string& path) {
-  std::error_code ignored;
-  const fs::path named = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
-  return named.empty() ? path : named.string();
-}
-
 void sync_folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -151,6 +144,12 @@ class Replacement {
 };
 
 }  // namespace
+
+std::string named_file(const std::string& path) {
+  std::error_code ignored;
+  const fs::path named = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
+  return named.empty() ? path : named.string();
+}
 
 Result<bool> write_whole_files(const std::vector<WholeFile>& files) {
   std::deque<Replacement> replacements;  // none is ever moved

@@ -11,6 +11,9 @@
 
 namespace temper {
 
+/// The file that a link names; any other path as it is.
+std::string named_file(const std::string& path);
+
 /// TEMPER_STORAGE_FULL or TEMPER_STORAGE_ERROR with the system's reason; the old file, if any, is untouched then. The
 /// folder must exist. A link stays one: the file that it names is replaced.
 Result<bool> write_whole_file(const std::string& path, std::string_view bytes);
