@@ -31,7 +31,7 @@ struct WorkloadReport {
   uint64_t tuned_ns = 0;    ///< of the config that is used; 0: not measured
   uint32_t trials = 0;
   uint32_t outcomes[TEMPER_OUTCOME_COUNT] = {};
-  std::string source;  ///< where the config came from: search, history, table, default
+  std::string source;  ///< where the config came from: search, confirmed, history, table, default
   NamedValues config;
   std::vector<QuarantinedConfig> quarantined;  ///< by this run
   std::optional<double> max_abs_error;         ///< against the reference; empty: not checked
