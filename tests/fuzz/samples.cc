@@ -1,8 +1,5 @@
 #include "tests/fuzz/samples.h"
 
-#include <array>
-#include <cstring>
-
 #include "schedules/network.h"
 #include "schedules/spaces.h"
 #include "schedules/table_writer.h"
@@ -11,6 +8,7 @@
 #include "tests/fuzz/first_boot.h"
 #include "tests/fuzz/repair.h"
 #include "tests/runtime/ram_storage.h"
+#include "tests/runtime/sample_plans.h"
 #include "tests/runtime/scanned_history.h"
 #include "tests/tools/history_samples.h"
 
@@ -37,26 +35,6 @@ void boot_for(const RamStorage& storage, uint64_t target, uint32_t trials) {
   FirstBoot boot({.storage = storage.storage(), .target = target});
   demand(boot.status() == TEMPER_OK && boot.start({kSecond.time_ns, trials, 0}), "a sample's boot starts");
   demand(boot.run() == TEMPER_OK, "a sample's boot ends well");
-}
-
-BakedPlan unpacked_plan(uint16_t kernel) {
-  BakedPlan baked;
-  baked.plan.grid = 4;
-  baked.plan.threads = 2;
-  baked.plan.workspace_bytes = 128;
-  baked.plan.packed_tensor = TEMPER_TENSOR_COUNT;
-  baked.kernel = kernel;
-  return baked;
-}
-
-// A 6 x 5 operand in blocks of 4 columns.
-BakedPlan packed_plan(uint16_t kernel) {
-  BakedPlan baked = unpacked_plan(kernel);
-  baked.plan.packed_tensor = TEMPER_IN_B;
-  baked.plan.packed_bytes = 2 * 4 * 6 * sizeof(float);
-  const int32_t layout[11] = {1, 0, 5, 1, 4, 1, 0, 1, 0, 6, 5};
-  std::memcpy(baked.plan.pack_layout, layout, sizeof layout);
-  return baked;
 }
 
 TableEntry entry(uint64_t key, const std::string& name) {

@@ -83,12 +83,10 @@ TEST_CASE("hundreds of workloads: a short budget measures defaults, a longer one
 TEST_CASE("a default cut by the budget is not taken for a failure") {
   const OpenPack pack(plain_pack(kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
-  BoardOptions options;
-  options.storage = storage.storage();
-  SimBoard board(pack, make_device(kDevices[3], false), options);
+  SimBoard board(pack, make_device(kDevices[3], false), on(storage));
   CHECK(board.run({100 * kMillisecond, 0, 0}) == TEMPER_BUDGET_SPENT);
   CHECK(board.tried.empty());
-  SimBoard next(pack, make_device(kDevices[3], false), options);
+  SimBoard next(pack, make_device(kDevices[3], false), on(storage));
   CHECK(next.run({3600 * kSecond, 10, 0}).ok());
   CHECK(next.default_ns(0) > 3 * kSecond);
 }

@@ -39,21 +39,19 @@ TEST_CASE("a run that a jumping clock ended early is taken up by the next") {
   for (const BrokenClock& clock : broken_clocks(700 * kMillisecond)) {
     CAPTURE(clock.name);
     RamStorage storage(1 << 20, 1, 0);
-    BoardOptions options;
-    options.storage = storage.storage();
     size_t tried = 0;
     {
-      SimBoard first(pack, clock_device(clock, 1, true), options);
+      SimBoard first(pack, clock_device(clock, 1, true), on(storage));
       (void)first.run({kBudget, 0, 0});
       tried = first.tried.size();
     }
     CHECK(tried > 0);
     SimOptions sound = clock_device(clock, 2, true);
     sound.clock = nullptr;
-    SimBoard second(pack, sound, options);
+    SimBoard second(pack, sound, on(storage));
     CHECK(second.run({10 * kBudget, 0, 60}).ok());
     CHECK(second.commit_count() == 3);
-    SimBoard third(pack, sound, options);
+    SimBoard third(pack, sound, on(storage));
     CHECK(third.run({10 * kBudget, 0, 60}).ok());
     CHECK(third.tried.empty());
   }

@@ -40,10 +40,8 @@ SimOptions mortal_device(uint64_t seed) {
 template <typename Kills>
 uint32_t boot_until_done(const OpenPack& pack, const RamStorage& storage, SimOptions sim, Kills&& dies,
                          std::set<std::string>* killers) {
-  BoardOptions options;
-  options.storage = storage.storage();
   for (uint32_t deaths = 0; deaths < 200; ++deaths) {
-    SimBoard board(pack, sim, options);
+    SimBoard board(pack, sim, on(storage));
     REQUIRE(board.start({3600 * kSecond, 0, 40}).ok());
     Status status = TEMPER_MORE;
     uint32_t runs = 0;
@@ -81,9 +79,7 @@ TEST_CASE("a variant that takes the device down costs two boots, whatever its ru
     const uint32_t deaths = boot_until_done(pack, storage, mortal_device(seed), kills, &killers);
     CHECK(deaths >= 2);   // the default of workload 1
     CHECK(deaths <= 10);  // and two of each further variant, of each workload
-    BoardOptions options;
-    options.storage = storage.storage();
-    SimBoard next(pack, mortal_device(seed), options);
+    SimBoard next(pack, mortal_device(seed), on(storage));
     CHECK(next.run({3600 * kSecond, 0, 40}).ok());
     CHECK(next.tried.empty());
     for (uint32_t w = 0; w < 2; ++w) {
@@ -102,9 +98,7 @@ TEST_CASE("a workload whose every config takes the device down ends after a few;
   const uint32_t deaths = boot_until_done(pack, storage, mortal_device(1), dies, &killers);
   CHECK(deaths >= 8);
   CHECK(deaths <= 12);
-  BoardOptions options;
-  options.storage = storage.storage();
-  SimBoard next(pack, mortal_device(1), options);
+  SimBoard next(pack, mortal_device(1), on(storage));
   CHECK(next.run({3600 * kSecond, 0, 40}).ok());
   CHECK(next.tried.empty());
   CHECK(!next.committed(0));

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -17,12 +16,6 @@ SimOptions board_device(uint64_t seed = 1) {
   SimOptions sim = crashing_bowl_device(seed);
   sim.synchronous = true;
   return sim;
-}
-
-BoardOptions on(const RamStorage& storage) {
-  BoardOptions options;
-  options.storage = storage.storage();
-  return options;
 }
 
 TEST_CASE("a run abandoned after any trial is taken up: nothing is measured again, and all trials count") {

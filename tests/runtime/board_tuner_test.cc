@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string>
 
@@ -273,8 +272,7 @@ TEST_CASE(
     "collecting appends random configs and neighbours of the best, also of what is committed, and commits nothing") {
   const OpenPack pack(many_workloads(2, kFourKnobs));
   RamStorage storage(1 << 20, 1, 0);
-  BoardOptions options;
-  options.storage = storage.storage();
+  BoardOptions options = on(storage);
   options.learning = &temper_learning;
   SimBoard first(pack, bowl_device(), options);
   CHECK(first.run({60 * kSecond, 60, 0}).ok());

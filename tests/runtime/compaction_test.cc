@@ -123,12 +123,6 @@ SimOptions board_device() {
   return sim;
 }
 
-BoardOptions on(const RamStorage& storage) {
-  BoardOptions options;
-  options.storage = storage.storage();
-  return options;
-}
-
 Status compact(SimBoard& board, uint32_t* steps = nullptr, uint16_t* dropped = nullptr) {
   Compaction compaction(&board.history, &board.lookup, &board.spaces, Compaction::Extent::kAll);
   Status status = TEMPER_MORE;

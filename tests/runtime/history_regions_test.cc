@@ -6,6 +6,7 @@
 
 #include "runtime/crc32.h"
 #include "runtime/history.h"
+#include "tests/runtime/moved_history.h"
 #include "tests/runtime/ram_storage.h"
 #include "tests/runtime/scanned_history.h"
 
@@ -19,30 +20,9 @@ struct Geometry {
 };
 constexpr Geometry kGeometries[] = {{8192, 1, 1024}, {8192, 8, 2048}, {8192, 32, 4096}, {16384, 256, 4096}};
 
-// Moves every second of the history's frames to the other region, as a compaction does.
+// Moves every second of the history's frames to the other region.
 Status move_half(History& history) {
-  const History::Place source = history.place();
-  history.start_move();
-  Status status;
-  for (uint32_t block = 0; status.ok() && block * history.storage()->erase_bytes < history.region_bytes(); ++block) {
-    status = history.erase_block(block);
-  }
-  uint32_t index = 0;
-  for (uint32_t offset = source.begin; status.ok() && offset < source.end;) {
-    FrameView frame{};
-    status = history.read_next(&offset, source.end, &frame);
-    if (status.ok() && frame.payload.data != nullptr && frame.type != FrameType::kHeader && index++ % 2 == 0) {
-      uint8_t* payload = nullptr;
-      status = history.reserve(&payload);
-      REQUIRE(payload == frame.payload.data);
-      status = status.ok() ? history.append_reserved(frame.type, static_cast<uint32_t>(frame.payload.size)) : status;
-    }
-  }
-  status = status.ok() ? history.finish_move() : status;
-  if (!status.ok()) {
-    history.cancel_move(source);
-  }
-  return status;
+  return move_some(history, [](uint32_t index) { return index % 2 == 0; });
 }
 
 Bytes payload_of(uint32_t index) { return Bytes(20 + index % 30, static_cast<uint8_t>(index)); }

@@ -27,6 +27,12 @@ struct BoardOptions {
   const temper_storage* storage = nullptr;
 };
 
+inline BoardOptions on(const RamStorage& storage) {
+  BoardOptions options;
+  options.storage = storage.storage();
+  return options;
+}
+
 struct BoardTrial {
   uint32_t workload;
   Config config;

@@ -13,7 +13,7 @@
 #include "runtime/check.h"
 #include "runtime/fingerprint.h"
 #include "runtime/table_view.h"
-#include "schedules/table_writer.h"
+#include "tests/runtime/sample_plans.h"
 
 namespace {
 size_t allocations = 0;
@@ -37,7 +37,7 @@ void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
-namespace temper {
+namespace temper::test {
 namespace {
 
 uint32_t executed = 0;  // the kernel that ran last, 1 or 2
@@ -62,26 +62,6 @@ constexpr uint64_t kTarget = 0x1234;
 constexpr uint32_t kCore = 0x41;
 
 Fingerprint some_fingerprint() { return make_fingerprint(kTarget, some_facts(), kCore, 7, 8, 9); }
-
-BakedPlan unpacked_plan(uint16_t kernel) {
-  BakedPlan baked;
-  baked.plan.grid = 4;
-  baked.plan.threads = 2;
-  baked.plan.workspace_bytes = 128;
-  baked.plan.packed_tensor = TEMPER_TENSOR_COUNT;
-  baked.kernel = kernel;
-  return baked;
-}
-
-// A 6 x 5 operand in blocks of 4 columns.
-BakedPlan packed_plan(uint16_t kernel) {
-  BakedPlan baked = unpacked_plan(kernel);
-  baked.plan.packed_tensor = TEMPER_IN_B;
-  baked.plan.packed_bytes = 2 * 4 * 6 * sizeof(float);
-  const int32_t layout[11] = {1, 0, 5, 1, 4, 1, 0, 1, 0, 6, 5};
-  std::memcpy(baked.plan.pack_layout, layout, sizeof layout);
-  return baked;
-}
 
 TableEntry entry(uint64_t key, const std::string& name, BakedEntry baked) {
   TableEntry made{key, 1, 1, 100, 60, {{0, 4}, {1, 2}}, name};
@@ -393,4 +373,4 @@ TEST_CASE("the self-check in C is that of the runtime") {
 }
 
 }  // namespace
-}  // namespace temper
+}  // namespace temper::test

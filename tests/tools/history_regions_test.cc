@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/crc32.h"
+#include "tests/runtime/moved_history.h"
 #include "tests/runtime/ram_storage.h"
 #include "tests/tools/history_samples.h"
 #include "tools/history_records.h"
@@ -137,30 +138,6 @@ TEST_CASE("regions whose generations do not follow each other are of two storage
   CHECK(holds(parsed(image, 4096), 2));
 }
 
-/// What a compaction does, but that each third frame is left out.
-void move_some(History& history) {
-  const History::Place source = history.place();
-  history.start_move();
-  Status status;
-  for (uint32_t block = 0; status.ok() && block * history.storage()->erase_bytes < history.region_bytes(); ++block) {
-    status = history.erase_block(block);
-  }
-  uint32_t index = 0;
-  for (uint32_t offset = source.begin; status.ok() && offset < source.end;) {
-    FrameView frame{};
-    status = history.read_next(&offset, source.end, &frame);
-    if (status.ok() && frame.payload.data != nullptr && frame.type != FrameType::kHeader && index++ % 3 != 0) {
-      uint8_t* payload = nullptr;
-      status = history.reserve(&payload);
-      status = status.ok() ? history.append_reserved(frame.type, static_cast<uint32_t>(frame.payload.size)) : status;
-    }
-  }
-  status = status.ok() ? history.finish_move() : status;
-  if (!status.ok()) {
-    history.cancel_move(source);
-  }
-}
-
 using Frames = std::vector<std::pair<uint32_t, Bytes>>;
 
 Frames frames_on_device(const Bytes& bytes, uint32_t program, uint32_t erase) {
@@ -208,7 +185,7 @@ TEST_CASE("host and device read the same out of a storage, wherever power failed
           static_cast<void>(history.append(FrameType::kTrial, {payload.data(), payload.size()}));
         }
         if (history.writable()) {
-          move_some(history);
+          static_cast<void>(test::move_some(history, [](uint32_t index) { return index % 3 != 0; }));
         }
       }
       const bool whole = history.writable() && flash.operations() < cut;
