@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -14,6 +13,7 @@
 #include "tests/power_loss/device_diary.h"
 #include "tests/power_loss/dice.h"
 #include "tests/power_loss/history_reader.h"
+#include "tests/power_loss/long_form.h"
 
 namespace temper::test {
 namespace {
@@ -24,11 +24,6 @@ constexpr StorageShape kFile{1u << 30, 1, 0};
 constexpr char kNetwork[] = R"({"schema": 1, "network": "two", "workloads": [
   {"name": "first", "count": 1, "workload": "matmul f32 1x8x16x8 bconst bias"},
   {"name": "second", "count": 1, "workload": "matmul f32 1x4x8x16 bconst bias"}], "skipped": []})";
-
-bool is_long() {
-  const char* const asked = std::getenv("TEMPER_POWER_LOSS");
-  return asked != nullptr && std::string(asked) == "long";
-}
 
 std::vector<uint8_t> bytes_of(const std::string& path) {
   const std::string text = read_text(path);

@@ -1,18 +1,13 @@
 // Suites of cut points on simulated storages. Short by default; TEMPER_POWER_LOSS=long asks for all of them.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "tests/power_loss/cut_points.h"
+#include "tests/power_loss/long_form.h"
 
 namespace temper::test {
 namespace {
-
-bool is_long() {
-  const char* const asked = std::getenv("TEMPER_POWER_LOSS");
-  return asked != nullptr && std::string(asked) == "long";
-}
 
 uint64_t all_cut_points = 0, all_reboots = 0, all_checked = 0;
 
