@@ -1,6 +1,7 @@
 #include "tests/power_loss/cut_points.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace temper::test {

@@ -3,12 +3,9 @@
 // that gets the number of such calls when the program ends by itself. Programs that it starts are left alone.
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

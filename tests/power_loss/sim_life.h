@@ -2,8 +2,6 @@
 // cost simulated time. Tells what the caller was told, and when. Host only; one at a time.
 #pragma once
 
-#include <map>
-#include <set>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <string>
 
 #include "tests/runtime/ram_storage.h"
