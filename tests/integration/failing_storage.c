@@ -1,6 +1,6 @@
 // Loaded before the C library (LD_PRELOAD) by storage_failure_test: the FAIL_AT-th call that changes something below
-// the folder FAIL_UNDER fails with the errno FAIL_WITH, and with FAIL_ON=1 every later one too; the file FAIL_MARK says
-// that one did. Never part of the product.
+// the folder FAIL_UNDER fails with the errno FAIL_WITH, and with FAIL_ON=1 every later one too; removing and truncating
+// never fail. The file FAIL_MARK says that one did. Never part of the product.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
