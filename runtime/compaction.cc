@@ -25,7 +25,7 @@ Compaction::Compaction(History* history, Lookup* lookup, CurrentSpace* spaces, E
     : history_(history), lookup_(lookup), spaces_(spaces), source_(history->place()), extent_(extent) {
   const uint32_t seen = lookup->fingerprint_count();
   if (seen > kKnownFingerprints) {
-    dropped_fingerprints_ = static_cast<uint16_t>((seen / kKnownFingerprints - 1) * kKnownFingerprints);
+    dropped_fingerprints_ = static_cast<uint16_t>(seen - kKnownFingerprints);
   }
   enter(Phase::kMeasure);
 }

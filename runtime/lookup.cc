@@ -1,5 +1,6 @@
 #include "runtime/lookup.h"
 
+#include <cstring>
 #include <new>
 
 namespace temper {
@@ -78,6 +79,15 @@ uint16_t Lookup::own_ordinal(bool* is_new) const {
 
 void Lookup::add_fingerprint(uint32_t differing_fields) {
   differs_[fingerprints_seen_++ % kKnownFingerprints] = static_cast<uint16_t>(differing_fields);
+}
+
+void Lookup::drop_fingerprints(uint32_t count) {
+  uint16_t moved[kKnownFingerprints];
+  for (uint32_t i = 0; i < kKnownFingerprints; ++i) {
+    moved[i] = differs_[(i + count) % kKnownFingerprints];
+  }
+  std::memcpy(differs_, moved, sizeof moved);
+  fingerprints_seen_ -= count;
 }
 
 void Lookup::offer(const FrameView& frame) {

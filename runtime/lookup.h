@@ -102,8 +102,8 @@ class Lookup {
   void add_fingerprint(uint32_t differing_fields);
   /// Fingerprint frames of the history.
   uint32_t fingerprint_count() const { return fingerprints_seen_; }
-  /// The first `count` of them are there no more; a multiple of kKnownFingerprints.
-  void drop_fingerprints(uint32_t count) { fingerprints_seen_ -= count; }
+  /// The first `count` of them are there no more.
+  void drop_fingerprints(uint32_t count);
 
  private:
   enum class HistoryState : uint8_t { kAbsent, kIntact, kDamaged };
