@@ -10,6 +10,8 @@
 namespace temper {
 namespace {
 
+// A workload's digest in the pack's data, with what aligns it.
+constexpr uint64_t kDigestBytes = 8;
 constexpr double kLeastGain = 0.001;  // of the network's time
 // A variant's own data: its table, its values, the references to it and to its kernel.
 constexpr uint32_t kVariantDataBytes = 36;
@@ -201,13 +203,14 @@ Result<KernelPack> PackMaker::make(const std::function<void(size_t, size_t)>& pr
     return base.error();
   }
   const uint64_t limit = options_.limit_bytes == 0 ? UINT64_MAX : options_.limit_bytes;
-  Result<uint32_t> count = prefix_within(set_.problem, order_, *base, limit);
+  const uint64_t digests = options_.digests ? kDigestBytes * workloads_.size() : 0;  // they come last
+  Result<uint32_t> count = prefix_within(set_.problem, order_, *base + digests, limit);
   if (!count) {
     return count.error();
   }
   // Sizes of single kernels do not add up to the byte: what is over goes from the end of the order.
   Result<KernelPack> pack = compile(*count);
-  while (pack && pack->kernel_bytes + pack->data.size() > limit && *count > order_.serving) {
+  while (pack && pack->kernel_bytes + pack->data.size() + digests > limit && *count > order_.serving) {
     pack = compile(--*count);
   }
   if (!pack) {

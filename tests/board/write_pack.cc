@@ -46,8 +46,8 @@ int main(int argc, char** argv) {
     std::fputs("usage: write_pack TARGET OUTPUT.o LIMIT_BYTES PLAN.h [MEMORIES]\n", stderr);
     return 2;
   }
-  const temper::Result<temper::KernelPack> pack =
-      temper::make_pack(argv[1], std::strtoull(argv[3], nullptr, 10), argc > 5 ? std::atoi(argv[5]) : 1);
+  const uint64_t limit = std::strtoull(argv[3], nullptr, 10);
+  const temper::Result<temper::KernelPack> pack = temper::make_pack(argv[1], limit, argc > 5 ? std::atoi(argv[5]) : 1);
   if (!pack.ok()) {
     std::fprintf(stderr, "write_pack: %s\n", pack.error().message.c_str());
     return 3;
@@ -59,6 +59,10 @@ int main(int argc, char** argv) {
   }
   std::printf("%s: %zu kernels, %u bytes, data %zu bytes\n", argv[1], pack->variants.size(), pack->kernel_bytes,
               pack->data.size());
+  if (pack->kernel_bytes + pack->data.size() > limit) {
+    std::fprintf(stderr, "write_pack: more than the limit of %s bytes\n", argv[3]);
+    return 1;
+  }
   const std::vector<uint8_t>& object = pack->object.bytes;
   return temper::write_file(argv[2], object.data(), object.size()) &&
                  temper::write_file(argv[4], plan->data(), plan->size())
