@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "codegen/target.h"
@@ -117,11 +117,10 @@ std::vector<std::string> known_boards(const BuildKit& kit) {
 
 int32_t memories_of_board(const std::string& folder) {
   std::ifstream file(folder + "/board.cmake");
-  const std::regex wanted("\\s*set\\(board_memories ([0-9]{1,4})\\).*");
-  std::smatch found;
   for (std::string line; std::getline(file, line);) {
-    if (std::regex_match(line, found, wanted)) {
-      return std::max(std::stoi(found[1]), 1);
+    int32_t memories = 0;
+    if (std::sscanf(line.c_str(), " set(board_memories %4d)", &memories) == 1) {
+      return std::max(memories, 1);
     }
   }
   return 1;

@@ -45,7 +45,7 @@ class SampleWriter {
   Knobs knobs() {
     Knobs knobs;
     for (uint16_t id = 0; id < 3; ++id) {
-      knobs.emplace_back(id, static_cast<uint16_t>(1u << below(size_.variety)));
+      knobs.emplace_back(id, static_cast<uint16_t>(1 + below(size_.variety)));
     }
     return knobs;
   }
